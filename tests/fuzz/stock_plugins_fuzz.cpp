@@ -340,26 +340,6 @@ INSTANTIATE_TEST_SUITE_P(
     Every, StockPluginFuzz, testing::Range(size_t{0}, plugins::builtin::allStockPlugins().size()), nameOf);
 } // namespace
 
-//! Every field that the creator advertises is read, and refused by name where it holds no numbers.
-TEST_P(StockPluginFuzz, aFieldThatIsRefusedIsNamed)
-{
-    StockSample const* const sample = sampleOf(kind());
-    ASSERT_NE(sample, nullptr) << kind().name << " has no row in stock_samples.cpp";
-    for (nvinfer1::PluginField const& advertised : kind().fields)
-    {
-        std::vector<nvinfer1::PluginField> fields = sample->pluginFields();
-        auto const changed = std::ranges::find(fields, std::string_view{advertised.name}, &nvinfer1::PluginField::name);
-        ASSERT_NE(changed, fields.end()) << advertised.name << " is not in the sample";
-        changed->type = nvinfer1::PluginFieldType::kDIMS;
-        takeExplanation();
-        EXPECT_EQ(create(kind(), {static_cast<int32_t>(fields.size()), fields.data()}), nullptr);
-        EXPECT_EQ(takeExplanation(),
-            fmt::format("field '{}' of plugin '{}' version '{}' is of PluginFieldType 7: it must be of a type whose "
-                        "elements are numbers of 8 bits or more",
-                advertised.name, kind().name, kind().version));
-    }
-}
-
 TEST_P(StockPluginFuzz, soundSamplesRun)
 {
     StockSample const* const sample = sampleOf(kind());

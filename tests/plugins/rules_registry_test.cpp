@@ -347,17 +347,27 @@ TEST_F(Resources, I12_everyStockPluginIsRegistered)
         std::string older; //!< Versions of the V2 family.
         std::string newer; //!< Versions of IPluginV3.
     };
-    std::array const all{Stock{"EfficientNMS_TRT", "1", ""}, Stock{"BatchedNMSDynamic_TRT", "1", ""},
-        Stock{"ROIAlign_TRT", "1", "2"}, Stock{"CropAndResizeDynamic", "1", "2"},
-        Stock{"InstanceNormalization_TRT", "12", "3"}, Stock{"PillarScatterPlugin", "1", ""},
-        Stock{"GroupNormalizationPlugin", "1", ""}, Stock{"ScatterElements", "1", "2"},
-        Stock{"ModulatedDeformConv2d", "1", "2"}, Stock{"MultiscaleDeformableAttnPlugin_TRT", "1", "2"},
-        Stock{"DisentangledAttention_TRT", "1", "2"}, Stock{"CustomSkipLayerNormPluginDynamic", "1234", "5678"},
-        Stock{"BatchedNMS_TRT", "1", ""}, Stock{"CropAndResize", "1", ""}, Stock{"LReLU_TRT", "1", ""},
-        Stock{"Clip_TRT", "1", ""}, Stock{"CoordConvAC", "1", ""}, Stock{"Reorg_TRT", "12", ""},
-        Stock{"ResizeNearest_TRT", "1", ""}, Stock{"FlattenConcat_TRT", "1", ""}, Stock{"Normalize_TRT", "1", ""},
-        Stock{"ScatterND", "1", ""}, Stock{"CustomGeluPluginDynamic", "1", ""}, Stock{"CustomFCPluginDynamic", "1", ""},
-        Stock{"CustomEmbLayerNormPluginDynamic", "1", ""}, Stock{"CustomQKVToContextPluginDynamic", "1", ""}};
+    std::array const all{Stock{"BatchTilePlugin_TRT", "1", ""}, Stock{"BatchedNMSDynamic_TRT", "1", ""},
+        Stock{"BatchedNMS_TRT", "1", ""}, Stock{"Clip_TRT", "1", ""}, Stock{"CoordConvAC", "1", ""},
+        Stock{"CropAndResize", "1", ""}, Stock{"CropAndResizeDynamic", "1", "2"},
+        Stock{"CustomEmbLayerNormPluginDynamic", "123", "456"}, Stock{"CustomFCPluginDynamic", "1", ""},
+        Stock{"CustomGeluPluginDynamic", "1", ""}, Stock{"CustomQKVToContextPluginDynamic", "123", "456"},
+        Stock{"CustomSkipLayerNormPluginDynamic", "1234", "5678"}, Stock{"DecodeBbox3DPlugin", "1", ""},
+        Stock{"DetectionLayer_TRT", "1", ""}, Stock{"DisentangledAttention_TRT", "1", "2"},
+        Stock{"EfficientNMS_Explicit_TF_TRT", "1", ""}, Stock{"EfficientNMS_Implicit_TF_TRT", "1", ""},
+        Stock{"EfficientNMS_ONNX_TRT", "1", ""}, Stock{"EfficientNMS_TRT", "1", ""},
+        Stock{"FlattenConcat_TRT", "1", ""}, Stock{"GenerateDetection_TRT", "1", ""},
+        Stock{"GridAnchorRect_TRT", "1", ""}, Stock{"GridAnchor_TRT", "1", ""},
+        Stock{"GroupNormalizationPlugin", "1", ""}, Stock{"InstanceNormalization_TRT", "12", "3"},
+        Stock{"LReLU_TRT", "1", ""}, Stock{"ModulatedDeformConv2d", "1", "2"},
+        Stock{"MultilevelCropAndResize_TRT", "1", ""}, Stock{"MultilevelProposeROI_TRT", "1", ""},
+        Stock{"MultiscaleDeformableAttnPlugin_TRT", "1", "2"}, Stock{"NMSDynamic_TRT", "1", ""},
+        Stock{"NMS_TRT", "1", ""}, Stock{"Normalize_TRT", "1", ""}, Stock{"PillarScatterPlugin", "1", ""},
+        Stock{"PriorBox_TRT", "1", ""}, Stock{"Proposal", "1", ""}, Stock{"ProposalDynamic", "1", ""},
+        Stock{"ProposalLayer_TRT", "1", ""}, Stock{"PyramidROIAlign_TRT", "1", ""}, Stock{"ROIAlign_TRT", "1", "2"},
+        Stock{"RPROI_TRT", "1", ""}, Stock{"Region_TRT", "1", ""}, Stock{"Reorg_TRT", "12", ""},
+        Stock{"ResizeNearest_TRT", "1", ""}, Stock{"ScatterElements", "1", "2"}, Stock{"ScatterND", "1", ""},
+        Stock{"SpecialSlice_TRT", "1", ""}, Stock{"Split", "1", ""}, Stock{"VoxelGeneratorPlugin", "1", ""}};
     IPluginRegistry& registry = *getPluginRegistry();
     int32_t before{0};
     registry.getAllCreators(&before);
@@ -368,12 +378,18 @@ TEST_F(Resources, I12_everyStockPluginIsRegistered)
     for (Stock const& stock : all)
     {
         for (char const version : stock.older)
-            EXPECT_NE(registry.getPluginCreator(stock.name, std::string{version}.c_str(), "all of them"), nullptr)
-                << stock.name << version;
+        {
+            std::string const text{version};
+            IPluginCreator* const creator = registry.getPluginCreator(stock.name, text.c_str(), "all of them");
+            EXPECT_NE(creator, nullptr) << stock.name << version;
+            EXPECT_EQ(registry.getCreator(stock.name, text.c_str(), "all of them"), creator) << stock.name << version;
+        }
         for (char const version : stock.newer)
         {
             std::string const text{version};
-            EXPECT_NE(registry.getCreator(stock.name, text.c_str(), "all of them"), nullptr) << stock.name << version;
+            IPluginCreatorInterface* const creator = registry.getCreator(stock.name, text.c_str(), "all of them");
+            ASSERT_NE(creator, nullptr) << stock.name << version;
+            EXPECT_STREQ(creator->getInterfaceInfo().kind, "PLUGIN CREATOR_V3ONE");
             EXPECT_EQ(registry.getPluginCreator(stock.name, text.c_str(), "all of them"), nullptr) << "is no V1";
         }
         count += static_cast<int32_t>(stock.older.size() + stock.newer.size());

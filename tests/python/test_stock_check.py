@@ -73,6 +73,37 @@ def fill_places(number: int, array: np.ndarray) -> None:
         array[...] = np.arange(array.size).reshape(array.shape) % 3
 
 
+def fill_packed(starts: int) -> Callable[[int, np.ndarray], Any]:
+    """Tokens and segments that exist; the input of this number has where sequences begin."""
+
+    def fill(number: int, array: np.ndarray) -> None:
+        if number == starts:
+            array[...] = np.minimum(np.arange(array.size) * 2, 3)
+        elif array.dtype == np.int32:
+            array[...] = 1
+
+    return fill
+
+
+def fill_priors(number: int, array: np.ndarray) -> None:
+    """Default boxes and variances."""
+    if number == 1 and array.size:
+        corners = np.empty((len(array), array.shape[2] // 4, 4), np.float32)
+        boxes(corners)
+        array[:, 0, :, 0] = corners.reshape(len(array), -1)
+        array[:, 1] = 0.1
+
+
+def fill_points(number: int, array: np.ndarray) -> None:
+    if number == 1:
+        array[...] = 5
+
+
+def fill_numbers(number: int, array: np.ndarray) -> None:
+    if number == 3:
+        array[...] = [48, 64, 1]
+
+
 def fill_pillars(number: int, array: np.ndarray) -> None:
     """Places are (batch, z, y, x), each pillar at another one."""
     if number == 1 and array.size:
@@ -84,6 +115,26 @@ def fill_pillars(number: int, array: np.ndarray) -> None:
     elif number == 2:
         array[...] = 4
 
+
+EMBEDDINGS = {
+    "bert_embeddings_layernorm_beta": np.linspace(-1, 1, 8),
+    "bert_embeddings_layernorm_gamma": np.linspace(0.5, 2, 8),
+    "bert_embeddings_word_embeddings": np.linspace(-2, 2, 40),
+    "bert_embeddings_token_type_embeddings": np.linspace(-1, 2, 16),
+    "bert_embeddings_position_embeddings": np.linspace(-3, 2, 32),
+}
+DETECTION = {"shareLocation": 1, "backgroundLabelId": 0, "numClasses": 3, "topK": 6, "keepTopK": 4}
+DETECTION |= {"confidenceThreshold": 0.1, "nmsThreshold": 0.5, "codeType": 1}
+PROPOSAL = {"input_height": 48, "input_width": 64, "rpn_stride": 16, "roi_min_size": 1.0, "nms_iou_threshold": 0.6}
+PROPOSAL |= {"pre_nms_top_n": 20, "post_nms_top_n": 5, "anchor_sizes": [16.0, 24.0], "anchor_ratios": [1.0]}
+POOLING = {"poolingH": 2, "poolingW": 2, "featureStride": 16, "preNmsTop": 20, "nmsMaxOut": 3, "anchorsRatioCount": 2}
+POOLING |= {"anchorsScaleCount": 1, "iouThreshold": 0.6, "minBoxSize": 1.0, "spatialScale": 0.0625}
+POOLING |= {"anchorsRatios": [1.0, 2.0], "anchorsScales": [1.0]}
+VARIANCES = [0.1, 0.1, 0.2, 0.2]
+RECT = {"numLayers": 2, "aspectRatios": [1.0, 2.0, 0.5], "featureMapShapes": [3, 2, 1, 2], "variance": VARIANCES}
+DETECTIONS = {"num_classes": 3, "keep_topk": 4, "score_threshold": 0.1, "iou_threshold": 0.5}
+LEVELS = [rest for count in (300, 75, 12, 3, 3) for rest in ((count, 4, 1), (count, 1, 1))]
+TENSORFLOW = {"max_output_size_per_class": 2, "max_total_size": 5, "iou_threshold": 0.5, "score_threshold": 0.1}
 
 Case = tuple[str, Sequence[str], dict[str, Any], list[Any], Callable[[int, np.ndarray], Any] | None]
 CASES: list[Case] = [
@@ -108,16 +159,23 @@ CASES: list[Case] = [
     (
         "CustomEmbLayerNormPluginDynamic",
         "1",
-        {
-            "output_fp16": 0,
-            "bert_embeddings_layernorm_beta": np.linspace(-1, 1, 8),
-            "bert_embeddings_layernorm_gamma": np.linspace(0.5, 2, 8),
-            "bert_embeddings_word_embeddings": np.linspace(-2, 2, 40),
-            "bert_embeddings_token_type_embeddings": np.linspace(-1, 2, 16),
-            "bert_embeddings_position_embeddings": np.linspace(-3, 2, 32),
-        },
+        {"output_fp16": 0} | EMBEDDINGS,
         [((3, 1), (3, 2), (3, 4))] * 3,
         fill_ids,
+    ),
+    (
+        "CustomEmbLayerNormPluginDynamic",
+        "6",
+        {"output_fp16": 1} | EMBEDDINGS,
+        [((3, 1), (3, 2), (3, 4))] * 3,
+        fill_ids,
+    ),
+    (
+        "CustomEmbLayerNormPluginDynamic",
+        "2345",
+        {"output_fp16": 0} | EMBEDDINGS,
+        [((3,), (4,), (6,)), ((3,), (4,), (6,)), ((2,), (2,), (3,)), (3,)],
+        fill_packed(2),
     ),
     (
         "CustomFCPluginDynamic",
@@ -132,6 +190,120 @@ CASES: list[Case] = [
         "1",
         {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 0},
         [((3, 1, 12, 1, 1), (3, 2, 12, 1, 1), (3, 3, 12, 1, 1))],
+        None,
+    ),
+    (
+        "CustomQKVToContextPluginDynamic",
+        "4",
+        {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 0},
+        [((3, 1, 12, 1, 1), (3, 2, 12, 1, 1), (3, 3, 12, 1, 1))],
+        None,
+    ),
+    (
+        "CustomQKVToContextPluginDynamic",
+        "25",
+        {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 1, "var_seqlen": 1},
+        [((3, 12, 1, 1), (4, 12, 1, 1), (6, 12, 1, 1)), ((1, 2), (1, 2), (2, 2)), ((2,), (2,), (3,)), (3,)],
+        fill_packed(2),
+    ),
+    (
+        "CustomQKVToContextPluginDynamic",
+        "36",
+        {"hidden_size": 12, "num_heads": 3},
+        [((1, 36, 3, 1), (1, 36, 4, 1), (1, 36, 6, 1)), ((2,), (2,), (3,)), (3,)],
+        fill_packed(1),
+    ),
+    ("BatchTilePlugin_TRT", "1", {}, [batched(2, 3), batched(1, 2, 3, 2)], None),
+    ("SpecialSlice_TRT", "1", {}, [batched(4, 6)], None),
+    ("Split", "1", {"axis": 1, "output_lengths": [2, 1]}, [batched(3, 4)], None),
+    ("Region_TRT", "1", {"num": 2, "classes": 3}, [batched(16, 2, 3)], None),
+    ("PriorBox_TRT", "1", {"minSize": [9.0], "variance": VARIANCES}, [batched(2, 2, 3), batched(3, 20, 30)], None),
+    ("GridAnchor_TRT", "1", RECT | {"featureMapShapes": [3, 1]}, [], None),
+    ("GridAnchorRect_TRT", "1", RECT, [], None),
+    ("NMS_TRT", "1", DETECTION, [batched(32, 1, 1), batched(2, 32, 1), batched(24, 1, 1)], fill_priors),
+    ("NMSDynamic_TRT", "1", DETECTION, [batched(32, 1, 1), batched(2, 32, 1), batched(24, 1, 1)], fill_priors),
+    ("Proposal", "1", PROPOSAL, [batched(2, 3, 4), batched(8, 3, 4)], None),
+    ("ProposalDynamic", "1", PROPOSAL, [batched(2, 3, 4), batched(8, 3, 4)], None),
+    (
+        "RPROI_TRT",
+        "1",
+        POOLING,
+        [batched(4, 3, 4), batched(8, 3, 4), batched(2, 3, 4), batched(1, 1, 3)],
+        fill_numbers,
+    ),
+    (
+        "ProposalLayer_TRT",
+        "1",
+        {"prenms_topk": 20, "keep_topk": 5, "iou_threshold": 0.5, "image_size": [3, 16, 16]},
+        [batched(69, 2, 1), batched(69, 4, 1)],
+        None,
+    ),
+    (
+        "MultilevelProposeROI_TRT",
+        "1",
+        {"prenms_topk": 20, "keep_topk": 5, "iou_threshold": 0.5, "image_size": [3, 40, 40]},
+        [batched(*rest) for rest in LEVELS],
+        None,
+    ),
+    (
+        "DetectionLayer_TRT",
+        "1",
+        DETECTIONS,
+        [batched(6, 12, 1, 1), batched(6, 3, 1, 1), batched(6, 4)],
+        fill_boxes(2),
+    ),
+    (
+        "GenerateDetection_TRT",
+        "1",
+        DETECTIONS,
+        [batched(6, 12, 1, 1), batched(6, 3, 1, 1), batched(6, 4)],
+        fill_boxes(2),
+    ),
+    (
+        "PyramidROIAlign_TRT",
+        "1",
+        {"pooled_size": 2, "roi_coords_absolute": 0},
+        [batched(3, 4), *(batched(2, side, side) for side in (8, 4, 2, 1))],
+        fill_boxes(0),
+    ),
+    (
+        "MultilevelCropAndResize_TRT",
+        "1",
+        {"pooled_size": 2},
+        [batched(3, 4), *(batched(2, side, side) for side in (8, 4, 2, 1, 1))],
+        fill_boxes(0),
+    ),
+    (
+        "EfficientNMS_ONNX_TRT",
+        "1",
+        {"score_threshold": 0.1, "iou_threshold": 0.5, "max_output_boxes_per_class": 3},
+        [batched(8, 4), batched(8, 3)],
+        fill_scores,
+    ),
+    ("EfficientNMS_Explicit_TF_TRT", "1", TENSORFLOW, [batched(8, 4), batched(8, 3)], fill_scores),
+    ("EfficientNMS_Implicit_TF_TRT", "1", TENSORFLOW, [batched(8, 4), batched(8, 3)], fill_scores),
+    (
+        "VoxelGeneratorPlugin",
+        "1",
+        {
+            "max_num_points_per_voxel": 3,
+            "max_voxels": 4,
+            "point_cloud_range": [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
+            "voxel_feature_num": 10,
+            "voxel_size": [0.5, 0.5, 2.0],
+        },
+        [batched(7, 4), ((1,), (2,), (3,))],
+        fill_points,
+    ),
+    (
+        "DecodeBbox3DPlugin",
+        "1",
+        {
+            "point_cloud_range": [0.0, -4.0, -3.0, 8.0, 4.0, 1.0],
+            "anchors": [4.0, 2.0, 1.5, 0.0, 4.0, 2.0, 1.5, 1.57],
+            "anchor_bottom_height": [-1.75],
+        },
+        [batched(2, 3, 2), batched(2, 3, 14), batched(2, 3, 4)],
         None,
     ),
     ("FlattenConcat_TRT", "1", {"axis": 1, "ignoreBatch": 0}, [batched(3, 4, 5), batched(1, 2, 3)], None),

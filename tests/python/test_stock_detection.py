@@ -139,6 +139,8 @@ def test_fields_that_make_no_sense_make_nothing_and_are_named(
             assert f"field '{wrong}' {named}is missing: it must be " in message
         elif (wrong, value) == ("topK", 14):
             assert f"field 'keepTopK' {named}is 15: it must be at most topK, which is 14" in message
+        elif wrong == "dense_shape" and len(value) != 2:
+            assert f"field '{wrong}' {named}has {len(value)} numbers: it must have 2" in message
         else:
             assert f"field '{wrong}' {named}is {value}: it must be ".replace(".0:", ":") in message
 

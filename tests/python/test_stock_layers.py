@@ -232,7 +232,7 @@ def test_int8_in_a_weakly_typed_network_is_refused_with_the_reason(
     version: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     x = normal(1, 1, 4, 5, 1)
-    fields = {"beta": normal(2, 4), "gamma": normal(3, 4), "type_id": 2}
+    fields = {"beta": normal(2, 4), "gamma": normal(3, 4)} | ({"type_id": 2} if version == "6" else {})
     assert plan_of("CustomSkipLayerNormPluginDynamic", version, fields, [x, x]) is None
     message = capfd.readouterr().err
     assert "accepts no type and format for input 0" in message
@@ -580,7 +580,7 @@ BAD_FIELDS = [
     ("ScatterElements", "12", {}, "reduction", "is missing: it must be one of add, mul, mean, min, max"),
     ("ScatterElements", "12", {"reduction": "none"}, "reduction", "is 'none': it must be one of add, mul"),
     ("ModulatedDeformConv2d", "12", {"stride": [1, 0]}, "stride", "is [1, 0]: it must be two numbers of 1 or more"),
-    ("ModulatedDeformConv2d", "12", {"stride": [1]}, "stride", "is [1]: it must be two numbers of 1 or more"),
+    ("ModulatedDeformConv2d", "12", {"stride": [1]}, "stride", "has 1 numbers: it must have 2"),
     ("ModulatedDeformConv2d", "12", {"padding": [-1, 0]}, "padding", "is [-1, 0]: it must be two numbers of 0 or"),
     ("ModulatedDeformConv2d", "12", {"dilation": [0, 1]}, "dilation", "is [0, 1]: it must be two numbers of 1 or"),
     ("ModulatedDeformConv2d", "12", {"group": 0}, "group", "is 0: it must be 1 or more"),
@@ -588,14 +588,15 @@ BAD_FIELDS = [
     ("DisentangledAttention_TRT", "12", {"factor": 0.5}, "span", "is missing: it must be 1 or more"),
     ("DisentangledAttention_TRT", "12", {"span": 4}, "factor", "is missing: it must be above 0 and below 1"),
     ("DisentangledAttention_TRT", "12", {"span": 4, "factor": 1.0}, "factor", "is 1: it must be above 0 and below 1"),
-    (SKIP, "12345678", {"type_id": 0, "ld": 2, "gamma": [1.0]}, "beta", "is missing: it must have a number for each"),
-    (SKIP, "12345678", {"type_id": 0, "ld": 2, "beta": [1.0]}, "gamma", "is missing: it must have a number for each"),
+    (SKIP, "12345678", {"gamma": [1.0]}, "beta", "is missing: it must have a number for each"),
+    (SKIP, "12345678", {"beta": [1.0]}, "gamma", "is missing: it must have a number for each"),
     (SKIP, "12345678", ROWS | {"gamma": [1.0]}, "gamma", "has 1 numbers: it must have 2, as 'beta' has"),
-    (SKIP, "1256", ROWS | {"ld": 2}, "type_id", "is missing: it must be 0 (float32), 1 (float16) or 2 (int8)"),
-    (SKIP, "1256", ROWS | {"ld": 2, "type_id": 3}, "type_id", "is 3: it must be 0 (float32), 1 (float16) or 2 (int8)"),
+    (SKIP, "1256", ROWS, "type_id", "is missing: it must be 0 (float32), 1 (float16) or 2 (int8)"),
+    (SKIP, "1256", ROWS | {"type_id": 3}, "type_id", "is 3: it must be 0 (float32), 1 (float16) or 2 (int8)"),
     (SKIP, "15", ROWS | {"type_id": 0}, "ld", "is missing: it must be 1 or more"),
     (SKIP, "15", ROWS | {"type_id": 2, "ld": 3}, "ld", "is 3: it must be 2, the count of numbers of 'beta'"),
-    (SKIP, "1256", ROWS | {"type_id": 0, "ld": 2, "bias": [1.0]}, "bias", "has 1 numbers: it must have 2, as 'beta'"),
+    (SKIP, "1256", ROWS | {"type_id": 0, "bias": [1.0]}, "bias", "has 1 numbers: it must have 2, as 'beta'"),
+    (SKIP, "26", ROWS | {"type_id": 0, "ld": 2}, "ld", "is none that it has: it must be one of beta, gamma, type_id"),
 ]
 
 

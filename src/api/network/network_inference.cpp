@@ -56,9 +56,8 @@ ShapeExpr Network::dynamicExtent(int32_t position, int32_t axis)
         Tensor const& other = *mInputs[static_cast<size_t>(i)];
         for (int32_t at = 0; at < other.declared().nbDims; ++at)
             if (other.dimensionNames()[static_cast<size_t>(at)] == name)
-                return other.declared().d[at] >= 0
-                    ? ShapeExpr{other.declared().d[at]}
-                    : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, i, at));
+                return other.declared().d[at] >= 0 ? ShapeExpr{other.declared().d[at]}
+                                                   : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, i, at));
     }
     return ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, axis));
 }

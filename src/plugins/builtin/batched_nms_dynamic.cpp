@@ -1,6 +1,7 @@
 // BatchedNMSDynamic_TRT and BatchedNMS_TRT: suppression within each class among its topK best boxes, then the keepTopK
 // best that are left of each image. Classes come out as floats; what stays empty holds class −1 and zeros.
 #include "plugins/builtin/element.h"
+#include "plugins/builtin/field_table.h"
 #include "plugins/builtin/stock_table.h"
 #include "plugins/builtin/suppression.h"
 
@@ -13,49 +14,34 @@ namespace
 {
 constexpr int32_t kLargestTopK{4096}; // Upstream's.
 
-float sideProduct(Box const& box, float more) noexcept
-{
-    if (box.x2 < box.x1 || box.y2 < box.y1)
-        return 0.0F;
-    return (box.x2 - box.x1 + more) * (box.y2 - box.y1 + more);
-}
-
-class BatchedNms final : public Body
+//! `isOlder`: the number of boxes of an image is a scalar.
+template <bool isOlder>
+class BatchedNms final : public TableBody<BatchedNms<isOlder>, 2, 4>
 {
   public:
-    //! `isOlder`: the number of boxes of an image is a scalar.
-    template <bool isOlder>
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
         constexpr Allowed<int32_t> kTopK{
             [](int32_t value) { return value > 0 && value <= kLargestTopK; }, "between 1 and 4096"};
         constexpr Allowed<float> kThreshold{[](float value) { return !std::isnan(value); }, "a number"};
-        auto const bit = [](int32_t value) { return value != 0 ? 1 : 0; };
-        auto body = std::make_shared<BatchedNms>();
-        body->mHasScalars = isOlder;
-        body->mShare = bit(TENON_TRY(fields.required<int32_t>("shareLocation")));
-        body->mBackground = TENON_TRY(fields.required<int32_t>("backgroundLabelId"));
-        body->mClasses = TENON_TRY(fields.required("numClasses", kPositive));
-        body->mTopK = TENON_TRY(fields.required("topK", kTopK));
-        body->mKeep = TENON_TRY(fields.required("keepTopK", kPositive));
-        if (body->mKeep > body->mTopK)
-            return fields.refused("keepTopK", fmt::format("is {}", body->mKeep),
-                fmt::format("be at most topK, which is {}", body->mTopK));
-        body->mScoreThreshold = TENON_TRY(fields.required("scoreThreshold", kThreshold));
-        body->mOverlapThreshold = TENON_TRY(fields.required("iouThreshold", kThreshold));
-        body->mIsNormalized = bit(TENON_TRY(fields.optional<int32_t>("isNormalized", 1)));
-        body->mClips = bit(TENON_TRY(fields.optional<int32_t>("clipBoxes", 1)));
-        body->mScoreBits = TENON_TRY(fields.optional<int32_t>("scoreBits", 16));
-        body->mIsCaffe = bit(TENON_TRY(fields.optional<int32_t>("caffeSemantics", 1)));
-        return body;
+        return std::tuple{requiredField("shareLocation", &BatchedNms::mShare),
+            requiredField("backgroundLabelId", &BatchedNms::mBackground),
+            requiredField("numClasses", &BatchedNms::mClasses, kPositive),
+            requiredField("topK", &BatchedNms::mTopK, kTopK), requiredField("keepTopK", &BatchedNms::mKeep, kPositive),
+            requiredField("scoreThreshold", &BatchedNms::mScoreThreshold, kThreshold),
+            requiredField("iouThreshold", &BatchedNms::mOverlapThreshold, kThreshold),
+            optionalField("isNormalized", &BatchedNms::mIsNormalized), optionalField("clipBoxes", &BatchedNms::mClips),
+            optionalField("scoreBits", &BatchedNms::mScoreBits),
+            optionalField("caffeSemantics", &BatchedNms::mIsCaffe)};
     }
-    int32_t inputs() const noexcept override
+    Result<Done> check(FieldReader const& fields)
     {
-        return 2;
-    }
-    int32_t outputs() const noexcept override
-    {
-        return 4;
+        if (mKeep > mTopK)
+            return fields.refused(
+                "keepTopK", fmt::format("is {}", mKeep), fmt::format("be at most topK, which is {}", mTopK));
+        for (int32_t* const bit : {&mShare, &mIsNormalized, &mClips, &mIsCaffe})
+            *bit = *bit != 0 ? 1 : 0;
+        return Done{};
     }
     DataType outputType(int32_t output, std::span<DataType const> inputs) const override
     {
@@ -63,8 +49,9 @@ class BatchedNms final : public Body
     }
     bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
     {
-        DataType const type = ports[static_cast<size_t>(position)].type;
-        return position == 2 ? type == DataType::kINT32 : isFloatOrHalf(type) && type == ports[0].type;
+        if (position == 2)
+            return ports[2].type == DataType::kINT32;
+        return isFloatOrHalfOfAll(position, ports);
     }
     DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
@@ -73,7 +60,7 @@ class BatchedNms final : public Body
         auto const* const batch = inputs[0].d[0];
         switch (output)
         {
-        case 0: return mHasScalars ? DimsExprs{1, {batch}} : DimsExprs{2, {batch, builder.constant(1)}};
+        case 0: return isOlder ? DimsExprs{1, {batch}} : DimsExprs{2, {batch, builder.constant(1)}};
         case 1: return {3, {batch, builder.constant(mKeep), builder.constant(4)}};
         default: return {2, {batch, builder.constant(mKeep)}};
         }
@@ -90,67 +77,24 @@ class BatchedNms final : public Body
         bool const hasScores =
             hasExtents(in[1].dims, {images, count, mClasses}) || hasExtents(in[1].dims, {images, count, mClasses, 1});
         return hasExtents(boxes, {images, count, mShare == 1 ? 1 : mClasses, 4}) && hasScores
-            && (mHasScalars ? hasExtents(out[0].dims, {images}) : hasExtents(out[0].dims, {images, 1}))
+            && (isOlder ? hasExtents(out[0].dims, {images}) : hasExtents(out[0].dims, {images, 1}))
             && hasExtents(out[1].dims, {images, mKeep, 4}) && hasExtents(out[2].dims, {images, mKeep})
             && hasExtents(out[3].dims, {images, mKeep});
     }
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
-        int64_t const limit = limitOf(in);
-        return static_cast<size_t>(Best::room(limit) + Best::room(mKeep)) * sizeof(ScoredBox)
-            + static_cast<size_t>(limit) * sizeof(Box);
+        return suppression(in).workspace();
     }
     int32_t run(StockRun const& run) const override
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {{"shareLocation", &mShare, PluginFieldType::kINT32, 1},
-            {"backgroundLabelId", &mBackground, PluginFieldType::kINT32, 1},
-            {"numClasses", &mClasses, PluginFieldType::kINT32, 1}, {"topK", &mTopK, PluginFieldType::kINT32, 1},
-            {"keepTopK", &mKeep, PluginFieldType::kINT32, 1},
-            {"scoreThreshold", &mScoreThreshold, PluginFieldType::kFLOAT32, 1},
-            {"iouThreshold", &mOverlapThreshold, PluginFieldType::kFLOAT32, 1},
-            {"isNormalized", &mIsNormalized, PluginFieldType::kINT32, 1},
-            {"clipBoxes", &mClips, PluginFieldType::kINT32, 1}, {"scoreBits", &mScoreBits, PluginFieldType::kINT32, 1},
-            {"caffeSemantics", &mIsCaffe, PluginFieldType::kINT32, 1}};
-    }
 
   private:
-    //! Memory of one image.
-    struct Memory
+    ClassSuppression suppression(std::span<PluginTensorDesc const> in) const noexcept
     {
-        ScoredBox* ofClass;
-        ScoredBox* ofImage;
-        Box* kept;
-    };
-
-    int64_t limitOf(std::span<PluginTensorDesc const> in) const noexcept
-    {
-        return std::min<int64_t>(mTopK, in[0].dims.d[1]);
-    }
-    Memory memoryOf(StockRun const& run) const noexcept
-    {
-        auto* const first = static_cast<ScoredBox*>(run.workspace);
-        auto* const second = first + Best::room(limitOf(run.in));
-        return {first, second, reinterpret_cast<Box*>(second + Best::room(mKeep))};
-    }
-    //! Intersection over union of ordered boxes. Coordinates in pixels: a side counts both its ends, for intersections
-    //! with caffeSemantics only; as in Caffe, boxes apart from each other then have one pixel in common.
-    float overlapOf(Box const& a, Box const& b) const noexcept
-    {
-        bool const isApart = b.x1 > a.x2 || b.x2 < a.x1 || b.y1 > a.y2 || b.y2 < a.y1;
-        Box const common = isApart
-            ? Box{}
-            : Box{std::max(a.x1, b.x1), std::max(a.y1, b.y1), std::min(a.x2, b.x2), std::min(a.y2, b.y2)};
-        float const more = mIsNormalized == 1 ? 0.0F : 1.0F;
-        float const width = common.x2 - common.x1 + (mIsCaffe == 1 ? more : 0.0F);
-        float const height = common.y2 - common.y1 + (mIsCaffe == 1 ? more : 0.0F);
-        if (!(width > 0.0F && height > 0.0F))
-            return 0.0F;
-        float const area = width * height;
-        return area / (sideProduct(a, more) + sideProduct(b, more) - area);
+        return {in[0].dims.d[1], mClasses, mBackground, mTopK, mKeep, mScoreThreshold, mOverlapThreshold,
+            mIsNormalized == 1, mIsCaffe == 1};
     }
     template <typename T>
     Box boxOf(StockRun const& run, int64_t image, int64_t box, int64_t label) const noexcept
@@ -159,34 +103,6 @@ class BatchedNms final : public Body
         T const* const first =
             run.input<T>(0) + 4 * ((image * dims.d[1] + box) * dims.d[2] + (mShare == 1 ? 0 : label));
         return {asFloat(first[0]), asFloat(first[1]), asFloat(first[2]), asFloat(first[3])};
-    }
-    //! Offers what is left of one class. What the image does not want cannot matter: it covers worse ones only.
-    template <typename T>
-    void runClass(StockRun const& run, int64_t image, int64_t label, Memory const& memory, Best& ofImage) const noexcept
-    {
-        int64_t const boxes = run.in[0].dims.d[1];
-        T const* const scores = run.input<T>(1) + image * boxes * mClasses + label;
-        Best best{memory.ofClass, limitOf(run.in)};
-        for (int64_t box = 0; box < boxes; ++box)
-        {
-            float const score = asFloat(scores[box * mClasses]);
-            if (score > mScoreThreshold && ofImage.wants({score, label * boxes + box})) // Never a NaN.
-                best.offer({score, box});
-        }
-        size_t count{0};
-        for (ScoredBox const& candidate : best.sorted())
-        {
-            ScoredBox const inImage{candidate.score, label * boxes + candidate.index};
-            if (!ofImage.wants(inImage))
-                break; // Nor are those behind it.
-            Box const box = boxOf<T>(run, image, candidate.index, label).ordered();
-            bool const isCovered = std::any_of(memory.kept, memory.kept + count,
-                [&](Box const& kept) { return overlapOf(kept, box) > mOverlapThreshold; });
-            if (isCovered)
-                continue;
-            memory.kept[count++] = box;
-            ofImage.offer(inImage);
-        }
     }
     template <typename T>
     void write(StockRun const& run, int64_t image, int64_t at, ScoredBox const& candidate) const noexcept
@@ -202,13 +118,12 @@ class BatchedNms final : public Body
         put(run.output<T>(3)[at], static_cast<float>(label));
     }
     template <typename T>
-    void runImage(StockRun const& run, int64_t image, Memory const& memory) const noexcept
+    void runImage(StockRun const& run, int64_t image) const noexcept
     {
-        Best best{memory.ofImage, mKeep};
-        for (int64_t label = 0; label < mClasses; ++label)
-            if (label != mBackground)
-                runClass<T>(run, image, label, memory, best);
-        std::span<ScoredBox const> const kept = best.sorted();
+        T const* const scores = run.input<T>(1) + image * run.in[0].dims.d[1] * mClasses;
+        std::span<ScoredBox const> const kept = suppression(run.in).run(
+            run.workspace, [&](int64_t box, int64_t label) { return asFloat(scores[box * mClasses + label]); },
+            [&](int64_t box, int64_t label) { return boxOf<T>(run, image, box, label); });
         for (size_t i = 0; i < kept.size(); ++i)
             write<T>(run, image, image * mKeep + static_cast<int64_t>(i), kept[i]);
         run.output<int32_t>(0)[image] = static_cast<int32_t>(kept.size());
@@ -219,17 +134,14 @@ class BatchedNms final : public Body
         int64_t const images = run.in[0].dims.d[0];
         T none{};
         put(none, -1.0F);
-        std::fill_n(run.output<int32_t>(0), images, 0);
         std::fill_n(run.output<T>(1), images * mKeep * 4, T{});
         std::fill_n(run.output<T>(2), images * mKeep, T{});
         std::fill_n(run.output<T>(3), images * mKeep, none);
-        Memory const memory = memoryOf(run);
-        for (int64_t image = 0; image < images && limitOf(run.in) > 0; ++image)
-            runImage<T>(run, image, memory);
+        for (int64_t image = 0; image < images; ++image)
+            runImage<T>(run, image);
         return 0;
     }
 
-    bool mHasScalars{false};
     int32_t mShare{1};
     int32_t mBackground{-1};
     int32_t mClasses{0};
@@ -246,15 +158,8 @@ class BatchedNms final : public Body
 
 std::vector<StockPlugin> stockBatchedNms()
 {
-    std::vector<PluginField> const fields{{"shareLocation", nullptr, PluginFieldType::kINT32, 1},
-        {"backgroundLabelId", nullptr, PluginFieldType::kINT32, 1}, {"numClasses", nullptr, PluginFieldType::kINT32, 1},
-        {"topK", nullptr, PluginFieldType::kINT32, 1}, {"keepTopK", nullptr, PluginFieldType::kINT32, 1},
-        {"scoreThreshold", nullptr, PluginFieldType::kFLOAT32, 1},
-        {"iouThreshold", nullptr, PluginFieldType::kFLOAT32, 1}, {"isNormalized", nullptr, PluginFieldType::kINT32, 1},
-        {"clipBoxes", nullptr, PluginFieldType::kINT32, 1}, {"scoreBits", nullptr, PluginFieldType::kINT32, 1},
-        {"caffeSemantics", nullptr, PluginFieldType::kINT32, 1}};
-    return {{"BatchedNMSDynamic_TRT", "1", false, fields, &BatchedNms::make<false>},
-        {"BatchedNMS_TRT", "1", false, fields, &BatchedNms::make<true>, true}};
+    return {dynamicVersion<BatchedNms<false>>("BatchedNMSDynamic_TRT", "1"),
+        batchlessVersion<BatchedNms<true>>("BatchedNMS_TRT", "1")};
 }
 
 } // namespace tenon::plugins::builtin

@@ -1,11 +1,9 @@
 // Batchless: a body's dims without their first extent, which each run brings.
 #include "plugins/builtin/batchless.h"
 
-#include "plugins/builtin/setting.h"
-#include "plugins/field_bytes.h"
+#include "plugins/builtin/older_face.h"
 #include "plugins/shape_builder.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -82,33 +80,20 @@ std::vector<PluginTensorDesc> portsOf(std::span<int64_t const> numbers)
     return ports;
 }
 
-class Batchless final : public IPluginV2IOExt
+class Batchless final : public OlderFace<IPluginV2IOExt>
 {
   public:
-    Batchless(StockPlugin const& kind, BodyPtr body, std::string nameSpace)
-        : mKind{kind},
-          mBody{std::move(body)},
-          mNameSpace{std::move(nameSpace)}
-    {
-    }
+    using OlderFace::OlderFace;
 
-    AsciiChar const* getPluginType() const noexcept override
+    Batchless* clone() const noexcept override
     {
-        return mKind.name;
-    }
-    AsciiChar const* getPluginVersion() const noexcept override
-    {
-        return mKind.version;
-    }
-    int32_t getNbOutputs() const noexcept override
-    {
-        return mBody->outputs();
+        return new Batchless{*this};
     }
     Dims getOutputDimensions(int32_t index, Dims const* inputs, int32_t count) noexcept override
     {
-        if (!mBody->takes(count))
+        if (!body().takes(count))
             return {-1, {}};
-        ShapeBuilder builder{mBody->outputs(), {}};
+        ShapeBuilder builder{body().outputs(), {}};
         std::vector<DimsExprs> whole;
         for (int32_t i = 0; i < count; ++i)
         {
@@ -117,13 +102,8 @@ class Batchless final : public IPluginV2IOExt
             for (int32_t j = 0; j < dims.nbDims; ++j)
                 exprs.d[j] = builder.constant(dims.d[j]);
         }
-        return withoutBatch(mBody->outputDims(index, whole, builder));
+        return withoutBatch(body().outputDims(index, whole, builder));
     }
-    int32_t initialize() noexcept override
-    {
-        return mSetting.refusal();
-    }
-    void terminate() noexcept override {}
     size_t getWorkspaceSize(int32_t) const noexcept override
     {
         return 0; // The setting has its own.
@@ -133,35 +113,7 @@ class Batchless final : public IPluginV2IOExt
     {
         if (batchSize != mBatch)
             setBatch(batchSize);
-        return mSetting.run(*mBody, inputs, outputs);
-    }
-    size_t getSerializationSize() const noexcept override
-    {
-        return stored().size();
-    }
-    void serialize(void* buffer) const noexcept override
-    {
-        std::ranges::copy(stored(), static_cast<uint8_t*>(buffer));
-    }
-    void destroy() noexcept override
-    {
-        delete this;
-    }
-    Batchless* clone() const noexcept override
-    {
-        return new Batchless{*this};
-    }
-    void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
-    {
-        mNameSpace = nameSpace == nullptr ? "" : nameSpace;
-    }
-    AsciiChar const* getPluginNamespace() const noexcept override
-    {
-        return mNameSpace.c_str();
-    }
-    DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
-    {
-        return mBody->outputType(index, {types, static_cast<size_t>(count)});
+        return setting().run(body(), inputs, outputs);
     }
     bool isOutputBroadcastAcrossBatch(int32_t, bool const*, int32_t) const noexcept override
     {
@@ -181,12 +133,11 @@ class Batchless final : public IPluginV2IOExt
     bool supportsFormatCombination(
         int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) const noexcept override
     {
-        return inOut[pos].format == mBody->format()
-            && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
+        return supports(pos, inOut, nbInputs + nbOutputs);
     }
 
-    //! As stored(); ports that cannot be are found when it runs.
-    void configure(std::span<int64_t const> numbers)
+    //! As stored; ports that cannot be are found when it runs.
+    void configure(ConfiguredPorts numbers)
     {
         std::vector<PluginTensorDesc> ports = portsOf(numbers.subspan(1));
         if (numbers[0] >= 0 && static_cast<size_t>(numbers[0]) <= ports.size())
@@ -209,21 +160,23 @@ class Batchless final : public IPluginV2IOExt
         return {};
     }
 
+  protected:
+    std::vector<PluginField> storedFields() const override
+    {
+        std::vector<PluginField> fields = OlderFace::storedFields();
+        if (!mNumbers.empty())
+            fields.emplace_back(
+                kPorts, mNumbers.data(), PluginFieldType::kINT64, static_cast<int32_t>(mNumbers.size()));
+        return fields;
+    }
+
   private:
     void configure(std::vector<PluginTensorDesc> ports, int32_t inputs) noexcept
     {
         mPorts = std::move(ports);
         mInputs = inputs;
+        mNumbers = mPorts.empty() ? std::vector<int64_t>{} : numbersOf(mPorts, mInputs);
         setBatch(1);
-    }
-    Bytes stored() const
-    {
-        std::vector<PluginField> fields = mBody->fields();
-        std::vector<int64_t> const ports = numbersOf(mPorts, mInputs);
-        if (!mPorts.empty())
-            fields.emplace_back(kPorts, ports.data(), PluginFieldType::kINT64, static_cast<int32_t>(ports.size()));
-        auto bytes = encodeFields({static_cast<int32_t>(fields.size()), fields.data()});
-        return bytes ? *std::move(bytes) : Bytes{};
     }
     void setBatch(int32_t batch) noexcept
     {
@@ -231,33 +184,36 @@ class Batchless final : public IPluginV2IOExt
         for (PluginTensorDesc& port : mWhole)
             port.dims = withBatch(port.dims, batch);
         mBatch = batch;
-        mSetting.set(
-            *mBody, mWhole.data(), mInputs, mWhole.data() + mInputs, static_cast<int32_t>(mWhole.size()) - mInputs);
+        setting().set(
+            body(), mWhole.data(), mInputs, mWhole.data() + mInputs, static_cast<int32_t>(mWhole.size()) - mInputs);
     }
 
-    StockPlugin const& mKind;
-    BodyPtr mBody;
-    std::string mNameSpace;
     std::vector<PluginTensorDesc> mPorts; //!< Of one sample.
     std::vector<PluginTensorDesc> mWhole; //!< Of the batch.
+    std::vector<int64_t> mNumbers;        //!< mPorts as they are stored.
     int32_t mInputs{0};
     int32_t mBatch{0};
-    Setting mSetting;
 };
 } // namespace
 
-IPluginV2* makeBatchless(
-    StockPlugin const& kind, BodyPtr body, std::string nameSpace, PluginFieldCollection const* fields)
+ConfiguredPorts takePorts(std::vector<PluginField>& fields)
+{
+    auto const found = std::ranges::find_if(fields, [](PluginField const& field) {
+        return field.name != nullptr && std::string_view{field.name} == kPorts && field.type == PluginFieldType::kINT64
+            && field.data != nullptr && field.length > 0;
+    });
+    if (found == fields.end())
+        return {};
+    ConfiguredPorts const ports{static_cast<int64_t const*>(found->data), static_cast<size_t>(found->length)};
+    fields.erase(found);
+    return ports;
+}
+
+IPluginV2* makeBatchless(StockPlugin const& kind, BodyPtr body, std::string nameSpace, ConfiguredPorts ports)
 {
     auto plugin = std::make_unique<Batchless>(kind, std::move(body), std::move(nameSpace));
-    for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i)
-    {
-        PluginField const& field = fields->fields[i];
-        bool const isPorts = field.name != nullptr && std::string_view{field.name} == kPorts
-            && field.type == PluginFieldType::kINT64 && field.data != nullptr && field.length > 0;
-        if (isPorts)
-            plugin->configure({static_cast<int64_t const*>(field.data), static_cast<size_t>(field.length)});
-    }
+    if (!ports.empty())
+        plugin->configure(ports);
     return plugin.release();
 }
 

@@ -6,10 +6,15 @@
 namespace tenon::plugins::builtin
 {
 
-//! Over a body whose ports have the batch in front. `fields` may have the ports that such a plugin stores with its own:
-//! engines do not configure it again.
-nvinfer1::IPluginV2* makeBatchless(
-    StockPlugin const& kind, BodyPtr body, std::string nameSpace, PluginFieldCollection const* fields);
+//! The ports that such a plugin was configured for, as it stores them: engines do not configure it again.
+using ConfiguredPorts = std::span<int64_t const>;
+
+//! Takes them out of the fields that were stored; what it returns is valid as long as their data. Empty where there
+//! are none.
+ConfiguredPorts takePorts(std::vector<PluginField>& fields);
+
+//! Over a body whose ports have the batch in front.
+nvinfer1::IPluginV2* makeBatchless(StockPlugin const& kind, BodyPtr body, std::string nameSpace, ConfiguredPorts ports);
 
 //! Of a batchless generation. Empty where the plugin is not a stock one, or is configured for these ports of the
 //! batch's size: a plan may lie about the ports that it stores. Otherwise what differs. Dims have the batch in front.

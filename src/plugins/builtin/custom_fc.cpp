@@ -100,7 +100,7 @@ std::vector<StockPlugin> stockCustomFc()
 {
     return {{"CustomFCPluginDynamic", "1", false,
         {{"out_dims", nullptr, PluginFieldType::kINT32, 1}, {"type_id", nullptr, PluginFieldType::kINT32, 1},
-            {"W", nullptr, PluginFieldType::kFLOAT32, 1}},
+            {"W", nullptr, PluginFieldType::kFLOAT32, 0}},
         &CustomFc::make}};
 }
 

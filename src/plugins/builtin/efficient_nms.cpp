@@ -1,6 +1,8 @@
-// EfficientNMS_TRT: the best boxes of each image, classes together in the order of their scores; a box is left out when
-// it overlaps a better one of its class (or of any class). With a third input, boxes are decoded against anchors.
+// EfficientNMS_TRT and its relatives: the best boxes of each image, classes together in the order of their scores; a
+// box is left out when it overlaps a better one of its class (or of any class). With a third input, boxes are decoded
+// against anchors. EfficientNMS_ONNX_TRT gives indices of boxes; those for TensorFlow limit the boxes of each class.
 #include "plugins/builtin/element.h"
+#include "plugins/builtin/field_table.h"
 #include "plugins/builtin/stock_table.h"
 #include "plugins/builtin/suppression.h"
 
@@ -46,56 +48,84 @@ struct Kept
     int32_t label;
 };
 
-class EfficientNms final : public Body
+//! What it is called for: its own call, ONNX's NonMaxSuppression, TensorFlow's CombinedNonMaxSuppression with the
+//! batch, and without it.
+enum class NmsForm
+{
+    kOwn,
+    kOnnx,
+    kTensorFlow,
+    kTensorFlowBatchless
+};
+
+template <NmsForm form>
+class EfficientNms final
+    : public TableBody<EfficientNms<form>, form == NmsForm::kOwn ? 3 : 2, form == NmsForm::kOnnx ? 1 : 4>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
+        using B = EfficientNms;
         constexpr Allowed<float> kScore{[](float value) { return value >= 0.0F; }, "0 or more"};
         constexpr Allowed<float> kOverlap{[](float value) { return value > 0.0F; }, "above 0"};
-        auto body = std::make_shared<EfficientNms>();
-        body->mScoreThreshold = TENON_TRY(fields.required("score_threshold", kScore));
-        body->mOverlapThreshold = TENON_TRY(fields.required("iou_threshold", kOverlap));
-        body->mMost = TENON_TRY(fields.required("max_output_boxes", kPositive));
-        body->mBackground = TENON_TRY(fields.required<int32_t>("background_class"));
-        body->mIsLogit = TENON_TRY(fields.required("score_activation", kSwitch));
-        body->mIsAgnostic = TENON_TRY(fields.optional("class_agnostic", 0, kSwitch));
-        body->mCoding = TENON_TRY(fields.required("box_coding", kSwitch));
-        return body;
+        auto const score = requiredField("score_threshold", &B::mScoreThreshold, kScore);
+        auto const overlap = requiredField("iou_threshold", &B::mOverlapThreshold, kOverlap);
+        if constexpr (form == NmsForm::kOwn)
+            return std::tuple{score, overlap, requiredField("max_output_boxes", &B::mMost, kPositive),
+                requiredField("background_class", &B::mBackground),
+                requiredField("score_activation", &B::mIsLogit, kSwitch),
+                optionalField("class_agnostic", &B::mIsAgnostic, kSwitch),
+                requiredField("box_coding", &B::mCoding, kSwitch)};
+        else if constexpr (form == NmsForm::kOnnx)
+            return std::tuple{score, overlap, requiredField("max_output_boxes_per_class", &B::mMostOfClass, kPositive),
+                optionalField("center_point_box", &B::mCoding, kSwitch)};
+        else
+            return std::tuple{requiredField("max_output_size_per_class", &B::mMostOfClass, kPositive),
+                requiredField("max_total_size", &B::mMost, kPositive), overlap, score,
+                optionalField("pad_per_class", &B::mPads, kSwitch), optionalField("clip_boxes", &B::mClips, kSwitch)};
     }
-    int32_t inputs() const noexcept override
+    Result<Done> check(FieldReader const&)
     {
-        return 3;
+        if (form == NmsForm::kOnnx)
+            mMost = mMostOfClass; // As upstream: of an image.
+        return Done{};
     }
     bool takes(int32_t inputCount) const noexcept override
     {
-        return inputCount == 2 || inputCount == 3; // Anchors may be left out.
-    }
-    int32_t outputs() const noexcept override
-    {
-        return 4;
+        return inputCount == 2 || (form == NmsForm::kOwn && inputCount == 3); // Anchors may be left out.
     }
     DataType outputType(int32_t output, std::span<DataType const> inputs) const override
     {
-        return output == 0 || output == 3 ? DataType::kINT32 : Body::outputType(output, inputs);
+        bool const isInteger = form == NmsForm::kOnnx || output == 0 || output == 3;
+        return isInteger ? DataType::kINT32 : Body::outputType(output, inputs);
     }
     bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
     {
         auto const at = static_cast<size_t>(position);
-        if (at + 4 == ports.size() || at + 1 == ports.size())
-            return ports[at].type == DataType::kINT32; // Number of detections, classes.
-        return isFloatOrHalf(ports[at].type) && ports[at].type == ports[0].type;
+        bool const isCount = form != NmsForm::kOnnx && at + 4 == ports.size();
+        if (isCount || at + 1 == ports.size())
+            return ports[at].type == DataType::kINT32; // Number of detections, classes; or indices.
+        return isFloatOrHalfOfAll(position, ports);
     }
     DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
-        if (inputs[0].nbDims < 3)
+        using nvinfer1::DimensionOperation;
+        if (inputs[0].nbDims < 3 || inputs[1].nbDims < 3)
             return {-1, {}};
         auto const* const batch = inputs[0].d[0];
+        auto const* most = builder.constant(mMost);
+        if (mPads == 1)
+            most = builder.operation(DimensionOperation::kMIN, *most,
+                *builder.operation(DimensionOperation::kPROD, *inputs[1].d[2], *builder.constant(mMostOfClass)));
+        if (form == NmsForm::kOnnx)
+            return {2, {builder.operation(DimensionOperation::kPROD, *batch, *most), builder.constant(kIndices)}};
         switch (output)
         {
-        case 0: return {2, {batch, builder.constant(1)}};
-        case 1: return {3, {batch, builder.constant(mMost), builder.constant(4)}};
-        default: return {2, {batch, builder.constant(mMost)}};
+        case 0:
+            return form == NmsForm::kTensorFlowBatchless ? DimsExprs{1, {batch}}
+                                                         : DimsExprs{2, {batch, builder.constant(1)}};
+        case 1: return {3, {batch, most, builder.constant(4)}};
+        default: return {2, {batch, most}};
         }
     }
     char const* wants() const noexcept override
@@ -113,34 +143,40 @@ class EfficientNms final : public Body
             || hasExtents(in[0].dims, {images, boxes, 1, 4}) || hasExtents(in[0].dims, {images, boxes, scores.d[2], 4});
         bool const hasAnchors =
             in.size() == 2 || hasExtents(in[2].dims, {1, boxes, 4}) || hasExtents(in[2].dims, {images, boxes, 4});
-        return hasBoxes && hasAnchors && hasExtents(out[0].dims, {images, 1})
-            && hasExtents(out[1].dims, {images, mMost, 4}) && hasExtents(out[2].dims, {images, mMost})
-            && hasExtents(out[3].dims, {images, mMost});
+        return hasBoxes && hasAnchors && outputsFit(out, images, mostOf(in));
     }
+    //! Candidates, what is kept of them, and how many of each class.
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
         auto const limit = static_cast<size_t>(limitOf(in));
-        return 2 * limit * sizeof(ScoredBox) + limit * sizeof(Kept);
+        return 2 * limit * sizeof(ScoredBox) + limit * sizeof(Kept)
+            + static_cast<size_t>(in[1].dims.d[2]) * sizeof(int32_t);
     }
     int32_t run(StockRun const& run) const override
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {{"score_threshold", &mScoreThreshold, PluginFieldType::kFLOAT32, 1},
-            {"iou_threshold", &mOverlapThreshold, PluginFieldType::kFLOAT32, 1},
-            {"max_output_boxes", &mMost, PluginFieldType::kINT32, 1},
-            {"background_class", &mBackground, PluginFieldType::kINT32, 1},
-            {"score_activation", &mIsLogit, PluginFieldType::kINT32, 1},
-            {"class_agnostic", &mIsAgnostic, PluginFieldType::kINT32, 1},
-            {"box_coding", &mCoding, PluginFieldType::kINT32, 1}};
-    }
 
   private:
+    static constexpr int64_t kIndices{3}; //!< Image, class and box.
+
+    bool outputsFit(std::span<PluginTensorDesc const> out, int64_t images, int64_t most) const noexcept
+    {
+        if constexpr (form == NmsForm::kOnnx)
+            return hasExtents(out[0].dims, {images * most, kIndices});
+        bool const hasCounts = form == NmsForm::kTensorFlowBatchless ? hasExtents(out[0].dims, {images})
+                                                                     : hasExtents(out[0].dims, {images, 1});
+        return hasCounts && hasExtents(out[1].dims, {images, most, 4}) && hasExtents(out[2].dims, {images, most})
+            && hasExtents(out[3].dims, {images, most});
+    }
+    //! What an image has room for.
+    int64_t mostOf(std::span<PluginTensorDesc const> in) const noexcept
+    {
+        return mPads == 1 ? std::min<int64_t>(mMost, int64_t{mMostOfClass} * in[1].dims.d[2]) : mMost;
+    }
     static int64_t limitOf(std::span<PluginTensorDesc const> in) noexcept
     {
-        return std::min(kMaxCandidates, in[1].dims.d[1] * in[1].dims.d[2]);
+        return std::min(kMaxCandidates, static_cast<int64_t>(workspaceOf({in[1].dims.d[1], in[1].dims.d[2]})));
     }
     //! The lowest score that counts, as the input states scores.
     float lowestScore() const noexcept
@@ -204,32 +240,46 @@ class EfficientNms final : public Body
         });
     }
     template <typename T>
-    void runImage(StockRun const& run, int64_t image, int64_t limit) const noexcept
+    int64_t runImage(StockRun const& run, int64_t image, int64_t limit, int64_t written) const noexcept
     {
         int64_t const classes = run.in[1].dims.d[2];
         auto* const kept = reinterpret_cast<Kept*>(static_cast<ScoredBox*>(run.workspace) + Best::room(limit));
+        auto* const ofClass = reinterpret_cast<int32_t*>(kept + limit);
+        std::fill_n(ofClass, classes, 0);
+        size_t covering{0};
         int64_t count{0};
         for (ScoredBox const& candidate : candidates<T>(run, image, limit))
         {
-            if (count == mMost)
+            if (count == mostOf(run.in))
                 break;
             auto const label = static_cast<int32_t>(candidate.index % classes);
-            kept[count] = {boxOf<T>(run, image, candidate.index / classes, label), label};
-            if (isCovered(kept[count], {kept, static_cast<size_t>(count)}))
+            kept[covering] = {boxOf<T>(run, image, candidate.index / classes, label), label};
+            if (isCovered(kept[covering], {kept, covering}))
                 continue;
-            write<T>(run, image * mMost + count, kept[count], candidate.score);
+            ++covering; // Beyond the number of its class, too, as upstream.
+            if (mMostOfClass > 0 && ofClass[label]++ >= mMostOfClass)
+                continue;
+            if constexpr (form == NmsForm::kOnnx)
+                writeIndices(run, written + count, image, label, candidate.index / classes);
+            else
+                write<T>(run, image * mostOf(run.in) + count, kept[covering - 1], candidate.score);
             ++count;
         }
-        run.output<int32_t>(0)[image] = static_cast<int32_t>(count);
+        return count;
+    }
+    void writeIndices(StockRun const& run, int64_t at, int64_t image, int64_t label, int64_t box) const noexcept
+    {
+        int32_t* const to = run.output<int32_t>(0) + at * kIndices;
+        to[0] = static_cast<int32_t>(image);
+        to[1] = static_cast<int32_t>(label);
+        to[2] = static_cast<int32_t>(box);
     }
     template <typename T>
     void write(StockRun const& run, int64_t at, Kept const& one, float score) const noexcept
     {
-        T* const box = run.output<T>(1) + 4 * at;
-        put(box[0], one.box.x1);
-        put(box[1], one.box.y1);
-        put(box[2], one.box.x2);
-        put(box[3], one.box.y2);
+        T* box = run.output<T>(1) + 4 * at;
+        for (float const side : {one.box.x1, one.box.y1, one.box.x2, one.box.y2})
+            put(*box++, mClips == 1 ? std::max(std::min(side, 1.0F), 0.0F) : side);
         put(run.output<T>(2)[at], mIsLogit == 0 ? score : 1.0F / (1.0F + std::exp(-score)));
         run.output<int32_t>(3)[at] = one.label;
     }
@@ -237,19 +287,37 @@ class EfficientNms final : public Body
     int32_t runAll(StockRun const& run) const
     {
         int64_t const images = run.in[1].dims.d[0];
-        std::fill_n(run.output<int32_t>(0), images, 0);
-        std::fill_n(run.output<T>(1), images * mMost * 4, T{});
-        std::fill_n(run.output<T>(2), images * mMost, T{});
-        std::fill_n(run.output<int32_t>(3), images * mMost, 0);
         int64_t const limit = limitOf(run.in);
-        for (int64_t image = 0; image < images && limit > 0; ++image)
-            runImage<T>(run, image, limit);
-        return 0;
+        if constexpr (form == NmsForm::kOnnx)
+        {
+            int64_t const rows = run.out[0].dims.d[0];
+            int64_t written{0};
+            for (int64_t image = 0; image < images && limit > 0; ++image)
+                written += runImage<T>(run, image, limit, written);
+            int32_t const* const last = run.output<int32_t>(0) + (written - 1) * kIndices;
+            for (int64_t row = written; row < rows; ++row) // The last one again; −1 where there is none.
+                for (int64_t i = 0; i < kIndices; ++i)
+                    run.output<int32_t>(0)[row * kIndices + i] = written > 0 ? last[i] : -1;
+            return 0;
+        }
+        else
+        {
+            int64_t const boxes = images * mostOf(run.in);
+            std::fill_n(run.output<T>(1), boxes * 4, T{});
+            std::fill_n(run.output<T>(2), boxes, T{});
+            std::fill_n(run.output<int32_t>(3), boxes, 0);
+            for (int64_t image = 0; image < images; ++image)
+                run.output<int32_t>(0)[image] = limit > 0 ? static_cast<int32_t>(runImage<T>(run, image, limit, 0)) : 0;
+            return 0;
+        }
     }
 
     float mScoreThreshold{0.0F};
     float mOverlapThreshold{0.0F};
     int32_t mMost{0};
+    int32_t mMostOfClass{0}; //!< 0: any number.
+    int32_t mPads{0};        //!< Whether there is room for all classes' boxes only, where that is less.
+    int32_t mClips{0};
     int32_t mBackground{-1};
     int32_t mIsLogit{0};
     int32_t mIsAgnostic{0};
@@ -259,15 +327,10 @@ class EfficientNms final : public Body
 
 std::vector<StockPlugin> stockEfficientNms()
 {
-    return {{"EfficientNMS_TRT", "1", false,
-        {{"score_threshold", nullptr, PluginFieldType::kFLOAT32, 1},
-            {"iou_threshold", nullptr, PluginFieldType::kFLOAT32, 1},
-            {"max_output_boxes", nullptr, PluginFieldType::kINT32, 1},
-            {"background_class", nullptr, PluginFieldType::kINT32, 1},
-            {"score_activation", nullptr, PluginFieldType::kINT32, 1},
-            {"class_agnostic", nullptr, PluginFieldType::kINT32, 1},
-            {"box_coding", nullptr, PluginFieldType::kINT32, 1}},
-        &EfficientNms::make}};
+    return {dynamicVersion<EfficientNms<NmsForm::kOwn>>("EfficientNMS_TRT", "1"),
+        dynamicVersion<EfficientNms<NmsForm::kOnnx>>("EfficientNMS_ONNX_TRT", "1"),
+        dynamicVersion<EfficientNms<NmsForm::kTensorFlow>>("EfficientNMS_Explicit_TF_TRT", "1"),
+        batchlessVersion<EfficientNms<NmsForm::kTensorFlowBatchless>>("EfficientNMS_Implicit_TF_TRT", "1")};
 }
 
 } // namespace tenon::plugins::builtin

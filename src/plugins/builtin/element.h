@@ -6,8 +6,11 @@
 #include "NvInferRuntime.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
+#include <type_traits>
 
 namespace tenon::plugins::builtin
 {
@@ -39,9 +42,33 @@ inline void put(Half& to, float value) noexcept
     to.bits = floatToHalf(value);
 }
 
+//! What an element of 1 counts for.
+inline double scaleOf(nvinfer1::PluginTensorDesc const& desc) noexcept
+{
+    return desc.type == nvinfer1::DataType::kINT8 ? static_cast<double>(desc.scale) : 1.0;
+}
+
+//! An int8 is rounded half to even and kept within its limits; it is 0 for what is no number.
+template <typename T>
+void putScaled(T& to, double value, double scale) noexcept
+{
+    if constexpr (std::is_same_v<T, int8_t>)
+        to = std::isnan(value) ? int8_t{0}
+                               : static_cast<int8_t>(std::nearbyint(std::clamp(value / scale, -128.0, 127.0)));
+    else
+        put(to, static_cast<float>(value));
+}
+
 inline bool isFloatOrHalf(nvinfer1::DataType type) noexcept
 {
     return type == nvinfer1::DataType::kFLOAT || type == nvinfer1::DataType::kHALF;
+}
+
+//! Whether a port is of float32 or float16, as port 0 is.
+inline bool isFloatOrHalfOfAll(int32_t position, std::span<nvinfer1::PluginTensorDesc const> ports) noexcept
+{
+    nvinfer1::DataType const type = ports[static_cast<size_t>(position)].type;
+    return isFloatOrHalf(type) && type == ports[0].type;
 }
 
 //! Calls `body` with an element of the type, which is float32 or float16.

@@ -160,7 +160,7 @@ std::vector<StockPlugin> stockElementwise()
             {{"clipMin", nullptr, PluginFieldType::kFLOAT32, 1}, {"clipMax", nullptr, PluginFieldType::kFLOAT32, 1}},
             &Clip::make, true},
         {"CustomGeluPluginDynamic", "1", false,
-            {{"type_id", nullptr, PluginFieldType::kINT32, 1}, {"bias", nullptr, PluginFieldType::kFLOAT32, 1}},
+            {{"type_id", nullptr, PluginFieldType::kINT32, 1}, {"bias", nullptr, PluginFieldType::kFLOAT32, 0}},
             &Gelu::make}};
 }
 

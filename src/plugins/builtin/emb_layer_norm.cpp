@@ -1,6 +1,9 @@
-// CustomEmbLayerNormPluginDynamic: the sum of the embeddings of token, segment and position, normalized; and how many
-// tokens stand in front of the first that a mask leaves out.
+// CustomEmbLayerNormPluginDynamic: the sum of the embeddings of token, segment and position, normalized. Versions 1 and
+// 6 take [S, B], and say how many tokens stand in front of the first that a mask leaves out. The others take the tokens
+// of all sequences one behind the other, and where each begins: 2 and 4 with room for a mask of upstream's kernels, 3
+// and 5 with the sum before it is normalized.
 #include "plugins/builtin/bert.h"
+#include "plugins/builtin/field_table.h"
 #include "plugins/builtin/stock_table.h"
 
 #include <cmath>
@@ -12,66 +15,101 @@ namespace
 {
 constexpr double kLayerNormEpsilon{0x1p-23};
 
-class EmbLayerNorm final : public Body
+enum class Embedding
+{
+    kDense,
+    kPacked,
+    kPackedWithSum
+};
+
+template <Embedding form>
+class EmbLayerNorm final : public TableBody<EmbLayerNorm<form>, form == Embedding::kDense ? 3 : 4, 2>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
-        constexpr char const* kTable{"have rows of as many numbers as beta has"};
-        constexpr Allowed<int32_t> kNo{[](int32_t value) { return value == 0; }, "0"};
-        auto body = std::make_shared<EmbLayerNorm>();
-        body->mIsHalf = TENON_TRY(fields.optional("output_fp16", 0, kSwitch));
-        body->mFullMask = TENON_TRY(fields.optional("full_mask", 0, kNo));
-        body->mMhaType = TENON_TRY(fields.optional<int32_t>("mha_type_id", 0));
-        body->mBeta =
-            TENON_TRY(fields.requiredList<float>("bert_embeddings_layernorm_beta", "have a number per element"));
-        body->mGamma =
-            TENON_TRY(fields.requiredList<float>("bert_embeddings_layernorm_gamma", "have a number per element"));
-        TENON_TRY(fields.sameCount("bert_embeddings_layernorm_gamma", body->mGamma.size(),
-            "bert_embeddings_layernorm_beta", body->mBeta.size()));
-        for (auto const& [name, table] : body->tables())
+        using B = EmbLayerNorm;
+        auto const half = optionalField("output_fp16", &B::mIsHalf, kSwitch);
+        auto const lists = std::tuple{requiredField("bert_embeddings_layernorm_beta", &B::mBeta),
+            requiredField("bert_embeddings_layernorm_gamma", &B::mGamma),
+            requiredField("bert_embeddings_word_embeddings", &B::mTokens),
+            requiredField("bert_embeddings_token_type_embeddings", &B::mSegments),
+            requiredField("bert_embeddings_position_embeddings", &B::mPositions)};
+        if constexpr (form == Embedding::kDense)
         {
-            *table = TENON_TRY(fields.requiredList<float>(name, kTable));
-            if (body->mBeta.empty() || table->empty() || table->size() % body->mBeta.size() != 0)
-                return fields.refused(name, fmt::format("has {} numbers", table->size()), kTable);
+            constexpr Allowed<int32_t> kNo{[](int32_t value) { return value == 0; }, "0"};
+            return std::tuple_cat(std::tuple{half, optionalField("full_mask", &B::mFullMask, kNo),
+                                      optionalField("mha_type_id", &B::mMhaType)},
+                lists);
         }
-        return body;
+        else
+            return std::tuple_cat(lists, std::tuple{half});
     }
-    int32_t inputs() const noexcept override
+    Result<Done> check(FieldReader const& fields)
     {
-        return 3;
-    }
-    int32_t outputs() const noexcept override
-    {
-        return 2;
+        TENON_TRY(fields.sameCount(
+            "bert_embeddings_layernorm_gamma", mGamma.size(), "bert_embeddings_layernorm_beta", mBeta.size()));
+        for (auto const& [name, table] : {std::pair{"bert_embeddings_word_embeddings", &mTokens},
+                 std::pair{"bert_embeddings_token_type_embeddings", &mSegments},
+                 std::pair{"bert_embeddings_position_embeddings", &mPositions}})
+            if (table->size() % mBeta.size() != 0)
+                return fields.refused(name, fmt::format("has {} numbers", table->size()),
+                    "have rows of as many numbers as 'bert_embeddings_layernorm_beta' has");
+        return Done{};
     }
     DataType outputType(int32_t output, std::span<DataType const>) const override
     {
-        return output == 0 ? typeOf(mIsHalf) : DataType::kINT32;
+        if (output == 0 || form == Embedding::kPackedWithSum)
+            return typeOf(mIsHalf);
+        return form == Embedding::kDense ? DataType::kINT32 : DataType::kHALF;
     }
     bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
     {
-        return ports[static_cast<size_t>(position)].type == (position == 3 ? typeOf(mIsHalf) : DataType::kINT32);
+        DataType const type = ports[static_cast<size_t>(position)].type;
+        if (form != Embedding::kDense && position == 3)
+            return isForKernels(type);
+        return type == (position < this->inputs() ? DataType::kINT32 : outputType(position - this->inputs(), {}));
     }
     DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
-        if (inputs[0].nbDims != 2)
+        using nvinfer1::DimensionOperation;
+        DimsExprs const& ids = inputs[0];
+        auto const* const one = builder.constant(1);
+        auto const* const elements = builder.constant(hidden());
+        if (form == Embedding::kDense)
+        {
+            if (ids.nbDims != 2)
+                return {-1, {}};
+            return output == 1 ? DimsExprs{1, {ids.d[1]}} : DimsExprs{5, {ids.d[0], ids.d[1], elements, one, one}};
+        }
+        if (ids.nbDims != 1 || inputs[2].nbDims != 1)
             return {-1, {}};
-        if (output == 1)
-            return {1, {inputs[0].d[1]}};
-        return {
-            5, {inputs[0].d[0], inputs[0].d[1], builder.constant(hidden()), builder.constant(1), builder.constant(1)}};
+        if (output == 0 || form == Embedding::kPackedWithSum)
+            return {4, {ids.d[0], elements, one, one}};
+        auto const* const sequences = builder.operation(DimensionOperation::kMAX, *builder.constant(0),
+            *builder.operation(DimensionOperation::kSUB, *inputs[2].d[0], *one));
+        return {2, {sequences, builder.constant(kMaskSize)}};
     }
     char const* wants() const noexcept override
     {
-        return "tokens, segments and mask, each [S, B], S at most the number of position embeddings";
+        return form == Embedding::kDense
+            ? "tokens, segments and mask, each [S, B], S at most the number of position embeddings"
+            : "tokens [T], segments [T], starts [B + 1] and a tensor of the longest length";
     }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& ids = in[0].dims;
-        return ids.nbDims == 2 && sameExtents(ids, in[1].dims) && sameExtents(ids, in[2].dims)
-            && ids.d[0] <= rowsOf(mPositions) && isRows(out[0].dims, ids.d[0], ids.d[1], hidden())
-            && hasExtents(out[1].dims, {ids.d[1]});
+        if (!sameExtents(ids, in[1].dims))
+            return false;
+        if (form == Embedding::kDense)
+            return ids.nbDims == 2 && sameExtents(ids, in[2].dims) && ids.d[0] <= rowsOf(mPositions)
+                && isRows(out[0].dims, ids.d[0], ids.d[1], hidden()) && hasExtents(out[1].dims, {ids.d[1]});
+        if (ids.nbDims != 1 || in[2].dims.nbDims != 1 || in[3].dims.nbDims != 1
+            || !hasExtents(out[0].dims, {ids.d[0], hidden(), 1, 1}))
+            return false;
+        return form == Embedding::kPackedWithSum
+            ? sameExtents(out[0].dims, out[1].dims)
+            : hasExtents(out[1].dims, {std::max<int64_t>(in[2].dims.d[0] - 1, 0), kMaskSize});
     }
     //! One row.
     size_t workspace(std::span<PluginTensorDesc const>, std::span<PluginTensorDesc const>) const override
@@ -80,28 +118,15 @@ class EmbLayerNorm final : public Body
     }
     int32_t run(StockRun const& run) const override
     {
-        countTokens(run);
-        return forFloatOrHalf(run.out[0].type, [&](auto element) { return embed<decltype(element)>(run); });
-    }
-    std::vector<PluginField> fields() const override
-    {
-        auto const list = [](char const* name, std::vector<float> const& values) {
-            return PluginField{name, values.data(), PluginFieldType::kFLOAT32, static_cast<int32_t>(values.size())};
-        };
-        return {{"output_fp16", &mIsHalf, PluginFieldType::kINT32, 1},
-            {"full_mask", &mFullMask, PluginFieldType::kINT32, 1},
-            {"mha_type_id", &mMhaType, PluginFieldType::kINT32, 1}, list("bert_embeddings_layernorm_beta", mBeta),
-            list("bert_embeddings_layernorm_gamma", mGamma), list("bert_embeddings_word_embeddings", mTokens),
-            list("bert_embeddings_token_type_embeddings", mSegments),
-            list("bert_embeddings_position_embeddings", mPositions)};
+        return forFloatOrHalf(run.out[0].type, [&](auto element) {
+            using T = decltype(element);
+            return form == Embedding::kDense ? runDense<T>(run) : runPacked<T>(run);
+        });
     }
 
   private:
-    std::vector<std::pair<char const*, std::vector<float>*>> tables()
-    {
-        return {{"bert_embeddings_word_embeddings", &mTokens}, {"bert_embeddings_token_type_embeddings", &mSegments},
-            {"bert_embeddings_position_embeddings", &mPositions}};
-    }
+    static constexpr int64_t kMaskSize{12288}; //!< Of a sequence: for upstream's longest, 384.
+
     int64_t hidden() const noexcept
     {
         return static_cast<int64_t>(mBeta.size());
@@ -110,10 +135,11 @@ class EmbLayerNorm final : public Body
     {
         return static_cast<int64_t>(table.size() / mBeta.size());
     }
-    static void countTokens(StockRun const& run) noexcept
+    template <typename T>
+    int32_t runDense(StockRun const& run) const
     {
-        int64_t const length = run.in[2].dims.d[0];
-        int64_t const batch = run.in[2].dims.d[1];
+        int64_t const length = run.in[0].dims.d[0];
+        int64_t const batch = run.in[0].dims.d[1];
         for (int64_t b = 0; b < batch; ++b)
         {
             int64_t count{0};
@@ -121,25 +147,50 @@ class EmbLayerNorm final : public Body
                 ++count;
             run.output<int32_t>(1)[b] = static_cast<int32_t>(count);
         }
+        for (int64_t row = 0; row < length * batch; ++row)
+            if (int32_t const code = embed<T>(run, row, row / batch); code != 0)
+                return code;
+        return 0;
     }
     template <typename T>
-    int32_t embed(StockRun const& run) const
+    int32_t runPacked(StockRun const& run) const
     {
-        int64_t const batch = run.in[0].dims.d[1];
-        int64_t const rows = run.in[0].dims.d[0] * batch;
-        for (int64_t row = 0; row < rows; ++row)
+        std::span const starts = startsOf(run, 2, run.in[0].dims.d[0]);
+        if (!areStarts(starts, run.in[0].dims.d[0]))
+            return failed(kStartsWanted);
+        std::fill_n(run.output<T>(0), volume(run.out[0].dims), T{});
+        if (form == Embedding::kPackedWithSum)
+            std::fill_n(run.output<T>(1), volume(run.out[1].dims), T{});
+        else
+            std::fill_n(run.output<Half>(1), volume(run.out[1].dims), Half{});
+        for (size_t sequence = 0; sequence + 1 < starts.size(); ++sequence)
         {
-            int64_t const token = run.input<int32_t>(0)[row];
-            int64_t const segment = run.input<int32_t>(1)[row];
-            if (token < 0 || token >= rowsOf(mTokens))
-                return failed("a token lies outside the word embeddings");
-            if (segment < 0 || segment >= rowsOf(mSegments))
-                return failed("a segment lies outside the token type embeddings");
-            auto* const sum = static_cast<double*>(run.workspace);
-            for (int64_t i = 0; i < hidden(); ++i)
-                sum[i] = at(mTokens, token, i) + at(mSegments, segment, i) + at(mPositions, row / batch, i);
-            normalize(sum, run.output<T>(0) + row * hidden());
+            int64_t const length = starts[sequence + 1] - starts[sequence];
+            if (length > rowsOf(mPositions))
+                return failed("a sequence is longer than there are position embeddings");
+            for (int64_t position = 0; position < length; ++position)
+                if (int32_t const code = embed<T>(run, starts[sequence] + position, position); code != 0)
+                    return code;
         }
+        return 0;
+    }
+    template <typename T>
+    int32_t embed(StockRun const& run, int64_t row, int64_t position) const
+    {
+        int64_t const token = run.input<int32_t>(0)[row];
+        int64_t const segment = run.input<int32_t>(1)[row];
+        if (token < 0 || token >= rowsOf(mTokens))
+            return failed("a token lies outside the word embeddings");
+        if (segment < 0 || segment >= rowsOf(mSegments))
+            return failed("a segment lies outside the token type embeddings");
+        auto* const sum = static_cast<double*>(run.workspace);
+        for (int64_t i = 0; i < hidden(); ++i)
+        {
+            sum[i] = at(mTokens, token, i) + at(mSegments, segment, i) + at(mPositions, position, i);
+            if (form == Embedding::kPackedWithSum)
+                put(run.output<T>(1)[row * hidden() + i], static_cast<float>(sum[i]));
+        }
+        normalize(sum, run.output<T>(0) + row * hidden());
         return 0;
     }
     double at(std::vector<float> const& table, int64_t row, int64_t i) const noexcept
@@ -174,13 +225,13 @@ class EmbLayerNorm final : public Body
 
 std::vector<StockPlugin> stockEmbLayerNorm()
 {
-    auto const list = [](char const* name) { return PluginField{name, nullptr, PluginFieldType::kFLOAT32, 1}; };
-    return {{"CustomEmbLayerNormPluginDynamic", "1", false,
-        {{"output_fp16", nullptr, PluginFieldType::kINT32, 1}, {"full_mask", nullptr, PluginFieldType::kINT32, 1},
-            {"mha_type_id", nullptr, PluginFieldType::kINT32, 1}, list("bert_embeddings_layernorm_beta"),
-            list("bert_embeddings_layernorm_gamma"), list("bert_embeddings_word_embeddings"),
-            list("bert_embeddings_token_type_embeddings"), list("bert_embeddings_position_embeddings")},
-        &EmbLayerNorm::make}};
+    constexpr char const* kName{"CustomEmbLayerNormPluginDynamic"};
+    return {dynamicVersion<EmbLayerNorm<Embedding::kDense>>(kName, "1"),
+        dynamicVersion<EmbLayerNorm<Embedding::kPacked>>(kName, "2"),
+        dynamicVersion<EmbLayerNorm<Embedding::kPackedWithSum>>(kName, "3"),
+        newerVersion<EmbLayerNorm<Embedding::kPacked>>(kName, "4"),
+        newerVersion<EmbLayerNorm<Embedding::kPackedWithSum>>(kName, "5"),
+        newerVersion<EmbLayerNorm<Embedding::kDense>>(kName, "6")};
 }
 
 } // namespace tenon::plugins::builtin

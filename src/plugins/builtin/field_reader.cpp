@@ -54,11 +54,74 @@ std::vector<T> widened(PluginField const& field, float (*toFloat)(uint16_t) noex
         first, first + field.length, values.begin(), [&](uint16_t bits) { return nearest<T>(toFloat(bits)); });
     return values;
 }
+
+bool isInteger(PluginFieldType type) noexcept
+{
+    return type == PluginFieldType::kINT8 || type == PluginFieldType::kINT16 || type == PluginFieldType::kINT32
+        || type == PluginFieldType::kINT64;
+}
+bool isFloat(PluginFieldType type) noexcept
+{
+    return type == PluginFieldType::kFLOAT16 || type == PluginFieldType::kFLOAT32 || type == PluginFieldType::kFLOAT64
+        || type == PluginFieldType::kBF16;
+}
+//! Whether what is asked for can be had from it.
+bool isKin(PluginFieldType given, PluginFieldType wanted) noexcept
+{
+    return given == wanted || (isInteger(given) && isInteger(wanted)) || (isFloat(given) && isFloat(wanted));
+}
+char const* wordsOf(PluginFieldType type) noexcept
+{
+    return isInteger(type) ? "of integers, such as kINT32"
+        : isFloat(type)    ? "of floating-point numbers, such as kFLOAT32"
+                           : "kCHAR";
+}
 } // namespace
 
 Error FieldReader::refused(std::string_view name, std::string_view is, std::string_view must) const
 {
     return badArgument("field '{}' of plugin '{}' version '{}' {}: it must {}", name, mPlugin, mVersion, is, must);
+}
+
+Result<Done> FieldReader::check(std::span<PluginField const> known) const
+{
+    int32_t const count = mFields == nullptr ? 0 : mFields->nbFields;
+    if (count != 0 && (count < 0 || mFields->fields == nullptr))
+        return badArgument(
+            "the fields of plugin '{}' version '{}' are {}, and there is no list of them", mPlugin, mVersion, count);
+    for (int32_t i = 0; i < count; ++i)
+    {
+        PluginField const& field = mFields->fields[i];
+        if (field.name == nullptr)
+            return badArgument("field {} of plugin '{}' version '{}' has no name", i, mPlugin, mVersion);
+        if (find(field.name) != &field)
+            return refused(field.name, "is there twice", "be there once");
+        TENON_TRY(checkOne(field, known));
+    }
+    return Done{};
+}
+
+Result<Done> FieldReader::checkOne(PluginField const& field, std::span<PluginField const> known) const
+{
+    auto const row =
+        std::ranges::find_if(known, [&](PluginField const& each) { return std::string_view{each.name} == field.name; });
+    if (row == known.end())
+    {
+        std::vector<std::string_view> names;
+        for (PluginField const& each : known)
+            names.emplace_back(each.name);
+        return refused(field.name, "is none that it has",
+            names.empty() ? "be left out, as there are no fields"
+                          : fmt::format("be one of {}", fmt::join(names, ", ")));
+    }
+    if (!isKin(field.type, row->type))
+        return refused(field.name, fmt::format("is of PluginFieldType {}", static_cast<int32_t>(field.type)),
+            fmt::format("be of a type {}", wordsOf(row->type)));
+    if (field.length < 0 || (field.length > 0 && field.data == nullptr))
+        return refused(field.name, fmt::format("has {} numbers and no data", field.length), "have both");
+    if (field.length > 0 && row->length > 0 && field.length != row->length)
+        return refused(field.name, fmt::format("has {} numbers", field.length), fmt::format("have {}", row->length));
+    return Done{};
 }
 
 PluginField const* FieldReader::find(std::string_view name) const noexcept

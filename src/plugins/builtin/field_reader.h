@@ -5,6 +5,7 @@
 
 #include "NvInferRuntimePlugin.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ class FieldReader
     {
     }
 
+    //! An error unless each field is one of `known`, which say name, type and, above 0, how many numbers, and is there
+    //! once. Numbers may be of another width. Names and data are there for what is read afterwards.
+    Result<Done> check(std::span<nvinfer1::PluginField const> known) const;
+
     //! The first number of a field, which must be there.
     template <typename T>
     Result<T> required(std::string_view name, Allowed<T> const& allowed = {}) const;
@@ -56,6 +61,7 @@ class FieldReader
     Error refused(std::string_view name, std::string_view is, std::string_view must) const;
 
   private:
+    Result<Done> checkOne(nvinfer1::PluginField const& field, std::span<nvinfer1::PluginField const> known) const;
     //! Null where it is missing.
     nvinfer1::PluginField const* find(std::string_view name) const noexcept;
     template <typename T>

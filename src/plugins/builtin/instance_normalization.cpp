@@ -99,8 +99,8 @@ class InstanceNormalization final : public Body
 StockPlugin instanceNormalizationVersion(char const* number, bool isV3)
 {
     return {"InstanceNormalization_TRT", number, isV3,
-        {{"epsilon", nullptr, PluginFieldType::kFLOAT32, 1}, {"scales", nullptr, PluginFieldType::kFLOAT32, 1},
-            {"bias", nullptr, PluginFieldType::kFLOAT32, 1}, {"relu", nullptr, PluginFieldType::kINT32, 1},
+        {{"epsilon", nullptr, PluginFieldType::kFLOAT32, 1}, {"scales", nullptr, PluginFieldType::kFLOAT32, 0},
+            {"bias", nullptr, PluginFieldType::kFLOAT32, 0}, {"relu", nullptr, PluginFieldType::kINT32, 1},
             {"alpha", nullptr, PluginFieldType::kFLOAT32, 1}},
         &InstanceNormalization::make};
 }

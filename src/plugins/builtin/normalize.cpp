@@ -98,7 +98,7 @@ class Normalize final : public Body
 std::vector<StockPlugin> stockNormalize()
 {
     return {{"Normalize_TRT", "1", false,
-        {{"weights", nullptr, PluginFieldType::kFLOAT32, 1}, {"acrossSpatial", nullptr, PluginFieldType::kINT32, 1},
+        {{"weights", nullptr, PluginFieldType::kFLOAT32, 0}, {"acrossSpatial", nullptr, PluginFieldType::kINT32, 1},
             {"channelShared", nullptr, PluginFieldType::kINT32, 1}, {"nbWeights", nullptr, PluginFieldType::kINT32, 1},
             {"eps", nullptr, PluginFieldType::kFLOAT32, 1}},
         &Normalize::make, true}};

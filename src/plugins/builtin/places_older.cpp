@@ -1,6 +1,7 @@
 // Plugins that only move elements: Reorg_TRT, ResizeNearest_TRT, FlattenConcat_TRT, and CoordConvAC, which adds two
 // channels with coordinates.
 #include "plugins/builtin/element.h"
+#include "plugins/builtin/field_table.h"
 #include "plugins/builtin/stock_table.h"
 
 #include <cmath>
@@ -11,42 +12,31 @@ namespace tenon::plugins::builtin
 
 namespace
 {
-//! Of float32 or float16, all ports alike.
-class Moving : public Body
+//! Of float32 or float16, all ports alike: Derived has a template `move` of the element.
+template <typename Derived>
+class Moving : public TableBody<Derived, 1, 1>
 {
   public:
-    int32_t inputs() const noexcept override
-    {
-        return 1;
-    }
-    int32_t outputs() const noexcept override
-    {
-        return 1;
-    }
     bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
     {
-        DataType const type = ports[static_cast<size_t>(position)].type;
-        return isFloatOrHalf(type) && type == ports[0].type;
+        return isFloatOrHalfOfAll(position, ports);
     }
     int32_t run(StockRun const& run) const override
     {
-        return forFloatOrHalf(run.in[0].type, [&](auto element) { return move(run, element); });
+        return forFloatOrHalf(run.in[0].type, [&](auto element) {
+            static_cast<Derived const*>(this)->template move<decltype(element)>(run);
+            return 0;
+        });
     }
-
-  protected:
-    virtual int32_t move(StockRun const& run, float) const = 0;
-    virtual int32_t move(StockRun const& run, Half) const = 0;
 };
 
 //! As Darknet's reorg layer: pixels of a block of stride × stride become channels, by the order of the input's extents.
-class Reorg final : public Moving
+class Reorg final : public Moving<Reorg>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
-        auto body = std::make_shared<Reorg>();
-        body->mStride = TENON_TRY(fields.required("stride", kPositive));
-        return body;
+        return std::tuple{requiredField("stride", &Reorg::mStride, kPositive)};
     }
     DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
@@ -71,22 +61,12 @@ class Reorg final : public Moving
         return x.nbDims == 4 && x.d[1] % (stride * stride) == 0 && x.d[2] % stride == 0 && x.d[3] % stride == 0
             && hasExtents(out[0].dims, {x.d[0], x.d[1] * stride * stride, x.d[2] / stride, x.d[3] / stride});
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {{"stride", &mStride, PluginFieldType::kINT32, 1}};
-    }
 
   private:
-    int32_t move(StockRun const& run, float) const override
-    {
-        return reorganize<float>(run);
-    }
-    int32_t move(StockRun const& run, Half) const override
-    {
-        return reorganize<Half>(run);
-    }
+    friend Moving<Reorg>;
+
     template <typename T>
-    int32_t reorganize(StockRun const& run) const
+    void move(StockRun const& run) const
     {
         Dims const& x = run.in[0].dims;
         int64_t const stride{mStride};
@@ -104,23 +84,20 @@ class Reorg final : public Moving
                         *to++ = from[column + x.d[3] * stride * (row + x.d[2] * stride * (c % thin))];
                     }
         }
-        return 0;
     }
 
     int32_t mStride{1};
 };
 
 //! Pixel (y, x) is the input's at ⌊y / scale⌋, ⌊x / scale⌋.
-class ResizeNearest final : public Moving
+class ResizeNearest final : public Moving<ResizeNearest>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
         constexpr Allowed<float> kScale{
             [](float value) { return value > 0.0F && value <= 1024.0F; }, "above 0 and at most 1024"};
-        auto body = std::make_shared<ResizeNearest>();
-        body->mScale = TENON_TRY(fields.required("scale", kScale));
-        return body;
+        return std::tuple{requiredField("scale", &ResizeNearest::mScale, kScale)};
     }
     DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
@@ -140,12 +117,10 @@ class ResizeNearest final : public Moving
         Dims const& x = in[0].dims;
         return x.nbDims == 4 && hasExtents(out[0].dims, {x.d[0], x.d[1], scaled(x.d[2]), scaled(x.d[3])});
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {{"scale", &mScale, PluginFieldType::kFLOAT32, 1}};
-    }
 
   private:
+    friend Moving<ResizeNearest>;
+
     int64_t scaled(int64_t extent) const noexcept
     {
         return static_cast<int64_t>(static_cast<float>(extent) * mScale);
@@ -154,16 +129,8 @@ class ResizeNearest final : public Moving
     {
         return std::min(static_cast<int64_t>(static_cast<float>(at) / mScale), extent - 1);
     }
-    int32_t move(StockRun const& run, float) const override
-    {
-        return resize<float>(run);
-    }
-    int32_t move(StockRun const& run, Half) const override
-    {
-        return resize<Half>(run);
-    }
     template <typename T>
-    int32_t resize(StockRun const& run) const
+    void move(StockRun const& run) const
     {
         Dims const& x = run.in[0].dims;
         Dims const& y = run.out[0].dims;
@@ -175,24 +142,21 @@ class ResizeNearest final : public Moving
                 for (int64_t column = 0; column < y.d[3]; ++column)
                     *to++ = from[source(row, x.d[2]) * x.d[3] + source(column, x.d[3])];
         }
-        return 0;
     }
 
     float mScale{1.0F};
 };
 
 //! Any number of inputs, each sample of each flattened, one behind the other.
-class FlattenConcat final : public Moving
+class FlattenConcat final : public Moving<FlattenConcat>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const& fields)
+    static auto table()
     {
         constexpr Allowed<int32_t> kFirst{[](int32_t value) { return value == 1; }, "1"};
         constexpr Allowed<int32_t> kNo{[](int32_t value) { return value == 0; }, "0"};
-        auto body = std::make_shared<FlattenConcat>();
-        body->mAxis = TENON_TRY(fields.optional("axis", 1, kFirst));
-        body->mIgnoresBatch = TENON_TRY(fields.optional("ignoreBatch", 0, kNo));
-        return body;
+        return std::tuple{optionalField("axis", &FlattenConcat::mAxis, kFirst),
+            optionalField("ignoreBatch", &FlattenConcat::mIgnoresBatch, kNo)};
     }
     bool takes(int32_t inputCount) const noexcept override
     {
@@ -228,23 +192,12 @@ class FlattenConcat final : public Moving
         }
         return hasExtents(out[0].dims, {in[0].dims.d[0], sum, 1, 1});
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {
-            {"axis", &mAxis, PluginFieldType::kINT32, 1}, {"ignoreBatch", &mIgnoresBatch, PluginFieldType::kINT32, 1}};
-    }
 
   private:
-    int32_t move(StockRun const& run, float) const override
-    {
-        return join<float>(run);
-    }
-    int32_t move(StockRun const& run, Half) const override
-    {
-        return join<Half>(run);
-    }
+    friend Moving<FlattenConcat>;
+
     template <typename T>
-    int32_t join(StockRun const& run) const
+    void move(StockRun const& run) const
     {
         T* to = run.output<T>(0);
         for (int64_t sample = 0; sample < run.in[0].dims.d[0]; ++sample)
@@ -253,7 +206,6 @@ class FlattenConcat final : public Moving
                 int64_t const count = volume(run.in[i].dims, 1, run.in[i].dims.nbDims);
                 to = std::copy_n(run.input<T>(i) + sample * count, count, to);
             }
-        return 0;
     }
 
     int32_t mAxis{1};
@@ -261,12 +213,12 @@ class FlattenConcat final : public Moving
 };
 
 //! Behind the channels one with the row's place between −1 and 1, and one with the column's.
-class CoordConv final : public Moving
+class CoordConv final : public Moving<CoordConv>
 {
   public:
-    static Result<BodyPtr> make(FieldReader const&)
+    static auto table()
     {
-        return BodyPtr{std::make_shared<CoordConv>()};
+        return std::tuple<>{};
     }
     DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
     {
@@ -285,26 +237,16 @@ class CoordConv final : public Moving
         Dims const& x = in[0].dims;
         return x.nbDims == 4 && hasExtents(out[0].dims, {x.d[0], x.d[1] + 2, x.d[2], x.d[3]});
     }
-    std::vector<PluginField> fields() const override
-    {
-        return {};
-    }
 
   private:
+    friend Moving<CoordConv>;
+
     static float place(int64_t at, int64_t extent) noexcept
     {
         return extent == 1 ? -1.0F : -1.0F + 2.0F / static_cast<float>(extent - 1) * static_cast<float>(at);
     }
-    int32_t move(StockRun const& run, float) const override
-    {
-        return add<float>(run);
-    }
-    int32_t move(StockRun const& run, Half) const override
-    {
-        return add<Half>(run);
-    }
     template <typename T>
-    int32_t add(StockRun const& run) const
+    void move(StockRun const& run) const
     {
         Dims const& x = run.in[0].dims;
         int64_t const sample = x.d[1] * x.d[2] * x.d[3];
@@ -317,21 +259,15 @@ class CoordConv final : public Moving
                     for (int64_t column = 0; column < x.d[3]; ++column)
                         put(*to++, isRow ? place(row, x.d[2]) : place(column, x.d[3]));
         }
-        return 0;
     }
 };
 } // namespace
 
 std::vector<StockPlugin> stockPlaces()
 {
-    std::vector<PluginField> const stride{{"stride", nullptr, PluginFieldType::kINT32, 1}};
-    return {{"Reorg_TRT", "1", false, stride, &Reorg::make, true}, {"Reorg_TRT", "2", false, stride, &Reorg::make},
-        {"ResizeNearest_TRT", "1", false, {{"scale", nullptr, PluginFieldType::kFLOAT32, 1}}, &ResizeNearest::make,
-            true},
-        {"FlattenConcat_TRT", "1", false,
-            {{"axis", nullptr, PluginFieldType::kINT32, 1}, {"ignoreBatch", nullptr, PluginFieldType::kINT32, 1}},
-            &FlattenConcat::make, true},
-        {"CoordConvAC", "1", false, {}, &CoordConv::make, true}};
+    return {batchlessVersion<Reorg>("Reorg_TRT", "1"), dynamicVersion<Reorg>("Reorg_TRT", "2"),
+        batchlessVersion<ResizeNearest>("ResizeNearest_TRT", "1"),
+        batchlessVersion<FlattenConcat>("FlattenConcat_TRT", "1"), batchlessVersion<CoordConv>("CoordConvAC", "1")};
 }
 
 } // namespace tenon::plugins::builtin

@@ -56,7 +56,7 @@ std::string Setting::problem(Body const& body) const
     if (!body.takes(static_cast<int32_t>(mInputs)) || mPorts.size() != mInputs + static_cast<size_t>(body.outputs()))
         return fmt::format("{} inputs and {} outputs are not what it takes", mInputs, mPorts.size() - mInputs);
     for (size_t i = 0; i < mPorts.size(); ++i)
-        if (mPorts[i].format != body.format() || !isConcrete(mPorts[i].dims)
+        if (mPorts[i].format != body.formatOf(static_cast<int32_t>(i)) || !isConcrete(mPorts[i].dims)
             || !body.acceptsType(static_cast<int32_t>(i), mPorts))
             return fmt::format("type, format or extents of {} are not what it takes", nameOf(i));
     std::span const ports{mPorts};

@@ -2,7 +2,7 @@
 // y = (x − mean) / sqrt(variance + epsilon) · gamma + beta. Versions 1 and 5 take [S, B, E, 1, 1], versions 2 and 6
 // rows of E elements in any shape; `type_id` names the type of all tensors: 0 is float32, 1 float16, 2 int8. Versions
 // 3, 4, 7 and 8 take int8 tensors [1, E, S, 1] in kCHW32; 4 and 8 give x, too. An int8 counts times its tensor's scale.
-#include "plugins/builtin/element.h"
+#include "plugins/builtin/bert.h"
 #include "plugins/builtin/stock_table.h"
 
 #include <array>
@@ -44,23 +44,6 @@ struct Row
     }
 };
 
-//! What an element counts for 1.
-double scaleOf(PluginTensorDesc const& desc) noexcept
-{
-    return desc.type == DataType::kINT8 ? static_cast<double>(desc.scale) : 1.0;
-}
-
-//! An int8 is rounded half to even and kept within its limits; it is 0 for what is no number.
-template <typename T>
-void putScaled(T& to, double value, double scale) noexcept
-{
-    if constexpr (std::is_same_v<T, int8_t>)
-        to = std::isnan(value) ? int8_t{0}
-                               : static_cast<int8_t>(std::nearbyint(std::clamp(value / scale, -128.0, 127.0)));
-    else
-        put(to, static_cast<float>(value));
-}
-
 class SkipLayerNorm final : public Body
 {
   public:
@@ -94,18 +77,15 @@ class SkipLayerNorm final : public Body
         bool const isSound = inputs[0].nbDims == inputs[1].nbDims && isRank(inputs[0].nbDims);
         return isSound ? inputs[0] : DimsExprs{-1, {}};
     }
-    nvinfer1::TensorFormat format() const noexcept override
+    nvinfer1::TensorFormat formatOf(int32_t) const noexcept override
     {
         return isInterleaved() ? nvinfer1::TensorFormat::kCHW32 : nvinfer1::TensorFormat::kLINEAR;
     }
     bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
     {
         DataType const wanted = kTypes[static_cast<size_t>(mType)];
-        if (ports[static_cast<size_t>(position)].type == wanted)
-            return true;
-        if (wanted == DataType::kINT8) // The message about it says which types were on offer.
-            static_cast<void>(failed("it takes int8 tensors, which only strongly typed networks give to plugins"));
-        return false;
+        DataType const type = ports[static_cast<size_t>(position)].type;
+        return wanted == DataType::kINT8 ? isInt8(type) : type == wanted;
     }
     char const* wants() const noexcept override
     {

@@ -2,11 +2,9 @@
 #include "plugins/builtin/stock.h"
 
 #include "plugins/builtin/batchless.h"
-#include "plugins/builtin/setting.h"
+#include "plugins/builtin/older_face.h"
 #include "plugins/failure.h"
-#include "plugins/field_bytes.h"
 
-#include <algorithm>
 #include <atomic>
 #include <limits>
 
@@ -18,78 +16,31 @@ using namespace nvinfer1;
 namespace
 {
 //! The V2 face.
-class Dynamic final : public IPluginV2DynamicExt
+class Dynamic final : public OlderFace<IPluginV2DynamicExt>
 {
   public:
-    Dynamic(StockPlugin const& kind, BodyPtr body, std::string nameSpace)
-        : mKind{kind},
-          mBody{std::move(body)},
-          mNameSpace{std::move(nameSpace)}
-    {
-    }
+    using OlderFace::OlderFace;
 
-    AsciiChar const* getPluginType() const noexcept override
-    {
-        return mKind.name;
-    }
-    AsciiChar const* getPluginVersion() const noexcept override
-    {
-        return mKind.version;
-    }
-    int32_t getNbOutputs() const noexcept override
-    {
-        return mBody->outputs();
-    }
-    int32_t initialize() noexcept override
-    {
-        return mSetting.refusal(); // A build fails where no extent is left to the run.
-    }
-    void terminate() noexcept override {}
-    size_t getSerializationSize() const noexcept override
-    {
-        return stored().size();
-    }
-    void serialize(void* buffer) const noexcept override
-    {
-        std::ranges::copy(stored(), static_cast<uint8_t*>(buffer));
-    }
-    void destroy() noexcept override
-    {
-        delete this;
-    }
     Dynamic* clone() const noexcept override
     {
         return new Dynamic{*this}; // As configured as this one (K10).
     }
-    void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
-    {
-        mNameSpace = nameSpace == nullptr ? "" : nameSpace;
-    }
-    AsciiChar const* getPluginNamespace() const noexcept override
-    {
-        return mNameSpace.c_str();
-    }
-    DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
-    {
-        return mBody->outputType(index, {types, static_cast<size_t>(count)});
-    }
     DimsExprs getOutputDimensions(
         int32_t index, DimsExprs const* inputs, int32_t count, IExprBuilder& builder) noexcept override
     {
-        if (!mBody->takes(count))
+        if (!body().takes(count))
             return {-1, {}};
-        return mBody->outputDims(index, {inputs, static_cast<size_t>(count)}, builder);
+        return body().outputDims(index, {inputs, static_cast<size_t>(count)}, builder);
     }
     bool supportsFormatCombination(
         int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
-        return inOut[pos].format == mBody->format()
-            && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
+        return supports(pos, inOut, nbInputs + nbOutputs);
     }
     void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
     {
-        mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
+        setting().set(body(), in, nbInputs, out, nbOutputs);
     }
     size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
     {
@@ -98,21 +49,8 @@ class Dynamic final : public IPluginV2DynamicExt
     int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
         void*, cudaStream_t) noexcept override
     {
-        return mSetting.run(*mBody, inputs, outputs);
+        return setting().run(body(), inputs, outputs);
     }
-
-  private:
-    Bytes stored() const
-    {
-        std::vector<PluginField> const fields = mBody->fields();
-        auto bytes = encodeFields({static_cast<int32_t>(fields.size()), fields.data()});
-        return bytes ? *std::move(bytes) : Bytes{};
-    }
-
-    StockPlugin const& mKind;
-    BodyPtr mBody;
-    std::string mNameSpace;
-    Setting mSetting;
 };
 
 //! The V3 face.
@@ -179,7 +117,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
         std::vector<PluginTensorDesc> descs;
         for (int32_t i = 0; i < nbInputs + nbOutputs; ++i)
             descs.push_back(inOut[i].desc);
-        return inOut[pos].desc.format == mBody->format() && mBody->acceptsType(pos, descs);
+        return inOut[pos].desc.format == mBody->formatOf(pos) && mBody->acceptsType(pos, descs);
     }
     int32_t getNbOutputs() const noexcept override
     {
@@ -237,7 +175,9 @@ BodyPtr bodyOf(StockPlugin const& kind, PluginFieldCollection const* fields, Rep
 {
     try
     {
-        Result<BodyPtr> body = kind.make({kind.name, kind.version, fields});
+        FieldReader const reader{kind.name, kind.version, fields};
+        Result<Done> known = reader.check(kind.fields);
+        Result<BodyPtr> body = known ? kind.make(reader) : Result<BodyPtr>{std::move(known).error()};
         if (body)
             return *std::move(body);
         if (report != nullptr)
@@ -275,7 +215,7 @@ class OlderCreator final : public IPluginCreator
     }
     IPluginV2* createPlugin(AsciiChar const*, PluginFieldCollection const* fields) noexcept override
     {
-        return made(fields, mReport);
+        return made(fields, {}, mReport);
     }
     IPluginV2* deserializePlugin(AsciiChar const*, void const* data, size_t length) noexcept override
     {
@@ -285,8 +225,11 @@ class OlderCreator final : public IPluginCreator
             explain(std::move(fields).error().message);
             return nullptr;
         }
-        PluginFieldCollection const collection = fields->collection();
-        return made(&collection, nullptr); // Whoever loads a plan says why it fails.
+        PluginFieldCollection const all = fields->collection();
+        std::vector<PluginField> own(all.fields, all.fields + all.nbFields);
+        ConfiguredPorts const ports = mKind.isBatchless ? takePorts(own) : ConfiguredPorts{};
+        PluginFieldCollection const collection{static_cast<int32_t>(own.size()), own.data()};
+        return made(&collection, ports, nullptr); // Whoever loads a plan says why it fails.
     }
     void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
     {
@@ -298,14 +241,14 @@ class OlderCreator final : public IPluginCreator
     }
 
   private:
-    IPluginV2* made(PluginFieldCollection const* fields, Report report) const noexcept
+    IPluginV2* made(PluginFieldCollection const* fields, ConfiguredPorts ports, Report report) const noexcept
     {
         BodyPtr body = bodyOf(mKind, fields, report);
         if (body == nullptr)
             return nullptr;
         if (mKind.isBatchless)
         {
-            IPluginV2* const face = makeBatchless(mKind, std::move(body), mNameSpace, fields);
+            IPluginV2* const face = makeBatchless(mKind, std::move(body), mNameSpace, ports);
             gBatchlessFace = functionsOf(face);
             return face;
         }

@@ -67,9 +67,10 @@ class Body
     }
     //! Extents of an output.
     virtual DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const = 0;
-    //! Of all ports. Standard: linear.
-    virtual nvinfer1::TensorFormat format() const noexcept
+    //! Of a port. Standard: linear.
+    virtual nvinfer1::TensorFormat formatOf(int32_t position) const noexcept
     {
+        static_cast<void>(position);
         return nvinfer1::TensorFormat::kLINEAR;
     }
     //! Types of a port, given those before it. Standard: float32.
