@@ -299,5 +299,30 @@ TEST(OnnxReasons, theUsersRecorderHearsItToo)
     EXPECT_EQ(recorder.references, 0);
 }
 
+//! Found by the fuzzer: such operands crashed the importer.
+TEST(Refusals, attentionWhoseOperandsHaveOtherRanks)
+{
+    using Shapes = std::vector<std::vector<int64_t>>;
+    std::vector<int64_t> const x{2, 3, 4, 8};
+    std::vector<int64_t> const past{2, 3, 12, 8};
+    for (Shapes const& shapes : std::vector<Shapes>{{x, x, {2, 3, 4, 8, 1}, {4, 16}, past, past},
+             {x, x, x, {4, 16}, past, {2, 3, 8}}, {x, {2, 4, 8}, x, {4, 16}, past, past},
+             {{8}, {8}, {8}, {1, 1}, past, past}, {x, x, x, {1, 1, 1, 4, 16}, past, past}})
+    {
+        TinyModel model;
+        model.proto.mutable_opset_import(0)->set_version(23);
+        char const* const names[]{"q", "k", "v", "mask", "pastKey", "pastValue"};
+        for (size_t i = 0; i < shapes.size(); ++i)
+        {
+            model.input(names[i], shapes[i]);
+        }
+        model.output("y");
+        model.node("Attention", {names, names + 6}, {"y"});
+        Reading reading;
+        ASSERT_FALSE(reading.parse(model));
+        EXPECT_THAT(reading.errors(), HasSubstr("another rank"));
+    }
+}
+
 } // namespace
 } // namespace tenon::test

@@ -287,9 +287,26 @@ DataType softmaxTypeOf(Node& node)
                                                   : wideOf(node.in(0).type());
 }
 
+//! Q, K and V have rank 3 or 4, all the same, past ones 4, a mask at most that.
+void checkRanks(Node& node)
+{
+    int32_t const rank = node.in(0).rank();
+    auto const has = [&](int input, int32_t least, int32_t most) {
+        return !node.has(input) || (node.in(input).rank() >= least && node.in(input).rank() <= most);
+    };
+    bool const isOfHeads = rank == 3 || rank == 4;
+    if (!isOfHeads || !has(1, rank, rank) || !has(2, rank, rank) || !has(3, 0, 4) || !has(4, 4, 4) || !has(5, 4, 4)
+        || !has(6, 1, 1))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{}: an operand has another rank than the operator takes; Q has {}", node.op(), rank));
+    }
+}
+
 //! Q, K, V, mask, past key, past value, lengths of the keys; of opset 23 on.
 Outputs importAttention(Node& node)
 {
+    checkRanks(node);
     bool const isFlat = node.in(0).rank() == 3;
     auto const heads = [&](int input, char const* name) {
         return isFlat ? headsApart(node, node.in(input), node.intOr(name, 0)) : node.in(input);
@@ -343,6 +360,7 @@ Outputs importAttention(Node& node)
 //! Attention whose products and weights pass through graphs of the node's own.
 Outputs importFlexAttention(Node& node)
 {
+    checkRanks(node);
     Capture const asIs = [](Value const& outside) { return outside; };
     DataType const type = node.in(0).type();
     DataType const within = softmaxTypeOf(node);
