@@ -119,6 +119,26 @@ TEST(Resizes, scalesTypesAndRanks)
     expectKernels(layer, {input(randomTensor({1, 8, 3, 6, 4}))}, kernel);
 }
 
+//! A tap whose weight is 0 is not read, neither by rows nor by columns.
+TEST(Resizes, infiniteElementsBesideThePoint)
+{
+    if (backendUnderTest().name != "cpu")
+        GTEST_SKIP() << "of the CPU's kernels";
+    for (auto const mode : {nvinfer1::InterpolationMode::kLINEAR, nvinfer1::InterpolationMode::kCUBIC})
+        for (std::vector<int64_t> const& extents :
+            std::vector<std::vector<int64_t>>{{1, 20, 6, 4}, {20, 6}, {6, 4, 20}})
+        {
+            HostTensor x = randomTensor(extents);
+            for (int64_t i = 0; i < x.count(); i += 7)
+                x.set(i, i % 2 == 0 ? INFINITY : -INFINITY);
+            Resize layer;
+            layer.resizeMode = mode;
+            layer.scales.assign(extents.size(), 0.5F);
+            std::fill_n(layer.scales.begin(), extents.size() - 2, 1.0F);
+            expectKernels(layer, {input(x)}, extents.size() == 4 ? "spatial" : "axes");
+        }
+}
+
 //! Axes in front, behind and between the resized ones stay; by vectors of channels and without.
 TEST(Resizes, anyAxes)
 {

@@ -3,6 +3,7 @@
 
 #include "backend/layer_inputs.h"
 #include "backends/cpu/isa_functions.h"
+#include "backends/cpu/resize_taps.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
@@ -74,8 +75,8 @@ Step stepOfResize(StepOf<Resize> const& from)
             .inWidth = in[3],
             .outHeight = out[2],
             .outWidth = out[3]};
-        auto const run = [geometry, rows = AxisTaps{from.layer().tapsOf(2, in[2], out[2])},
-                             columns = AxisTaps{from.layer().tapsOf(3, in[3], out[3])}](
+        auto const run = [geometry, rows = AxisTaps{withoutZeros(from.layer().tapsOf(2, in[2], out[2]))},
+                             columns = AxisTaps{withoutZeros(from.layer().tapsOf(3, in[3], out[3]))}](
                              Call const& call, int64_t first, int64_t last, float* scratch) {
             Resampling<T> r = geometry;
             r.rowTaps = rows.width;

@@ -5,6 +5,7 @@
 
 #include "backend/layer_inputs.h"
 #include "backends/cpu/isa_functions.h"
+#include "backends/cpu/resize_taps.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
@@ -108,7 +109,7 @@ bool isResized(Resize const& layer, std::vector<int64_t> const& in, std::vector<
 Resize::Taps tapsOf(Resize const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out, size_t axis)
 {
     if (isResized(layer, in, out, axis))
-        return layer.tapsOf(axis, in[axis], out[axis]);
+        return withoutZeros(layer.tapsOf(axis, in[axis], out[axis]));
     Resize::Taps same;
     for (int64_t i = 0; i < out[axis]; ++i)
     {
