@@ -384,6 +384,9 @@ OWN = {
     "read.\n:param model: the file.\n:returns: whether the whole model was read.",
     "OnnxParser.parse_with_weight_descriptors": "Reads a model whose weights are pointers in the place of values.\n"
     ":param model: the model's bytes.\n:returns: whether the whole model was read.",
+    "FallbackString": "A text of the library, which str() gives.",
+    "NodeIndices": "Positions of nodes in a model: a list of integers.",
+    "SubGraphCollection": "Parts of a model: a list of pairs, NodeIndices and whether these nodes could be read.",
     "OnnxParser.supports_model": "Asks whether a model could be read, part by part.\n:param model: the model's bytes."
     "\n:param path: the model's file, for external weights.\n"
     ":returns: whether all of it could be read, and a list of (nodes, whether they could be read).",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <pybind11/stl_bind.h>
 
 namespace tenon::python
 {
@@ -171,8 +172,50 @@ void bindBuilder(py::module_& m)
         docOf("IBuilderConfig.plugins_to_serialize"));
 }
 
+//! Lists of the API's own: types apart from std::vector, which becomes a list of Python's.
+struct NodeIndices : std::vector<size_t>
+{
+    using std::vector<size_t>::vector;
+};
+using Part = std::pair<NodeIndices, bool>;
+struct SubGraphs : std::vector<Part>
+{
+    using std::vector<Part>::vector;
+};
+
+SubGraphs partsOf(SubGraphCollection_t const& given)
+{
+    SubGraphs parts;
+    for (auto const& [nodes, isSupported] : given)
+        parts.emplace_back(NodeIndices(nodes.begin(), nodes.end()), isSupported);
+    return parts;
+}
+
+void bindParts(py::module_& m)
+{
+    py::bind_vector<NodeIndices>(m, "NodeIndices", docOf("NodeIndices"));
+    py::bind_vector<SubGraphs>(m, "SubGraphCollection", docOf("SubGraphCollection"));
+    py::implicitly_convertible<py::list, NodeIndices>(); // So that they compare with lists.
+    py::implicitly_convertible<py::list, SubGraphs>();
+}
+
+//! A text that programs of 10.x make of bytes; Python's own serves for all texts that are handed out.
+struct FallbackString
+{
+    explicit FallbackString(std::string given)
+        : text{std::move(given)}
+    {
+    }
+    std::string text;
+};
+
 void bindParser(py::module_& m)
 {
+    py::class_<FallbackString>(m, "FallbackString", docOf("FallbackString"))
+        .def(py::init<std::string>())
+        .def(py::init<py::str>())
+        .def("__str__", [](FallbackString const& self) { return self.text; });
+    bindParts(m);
     using T = nvonnxparser::IParser;
     auto c = classOf<py::class_<T, std::shared_ptr<T>>>(m, "OnnxParser");
     c.def(py::init([](INetworkDefinition& network, ILogger& logger) {
@@ -216,10 +259,7 @@ void bindParser(py::module_& m)
                 WithoutGil const released;
                 all = self.supportsModel(info.ptr, static_cast<size_t>(info.size * info.itemsize), parts, path);
             }
-            py::list list;
-            for (auto const& [nodes, supported] : parts)
-                list.append(py::make_tuple(nodes, supported));
-            return py::make_tuple(all, list);
+            return py::make_tuple(all, partsOf(parts));
         },
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.supports_model"));
     c.def(

@@ -193,8 +193,8 @@ struct PhasesCase
     int64_t maps{5};
 };
 
-//! Windows that overlap, leave gaps (strides beyond the kernel), are cut, dilated by what shares factors with the stride
-//! and by what does not; groups down to one channel each.
+//! Windows that overlap, leave gaps (strides beyond the kernel), are cut, dilated by what shares factors with the
+//! stride and by what does not; groups down to one channel each.
 TEST(CpuDeconvolution, overlappingWindows)
 {
     for (PhasesCase const& c : std::vector<PhasesCase>{{{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},

@@ -1,4 +1,4 @@
-// AttentionBlock: some rows of queries against one head's packed keys and values: scores, their softmax, and the result.
+// AttentionBlock: some rows of queries against one head's packed keys and values: scores, their softmax, the result.
 #pragma once
 
 #include "backends/cpu/isa_functions.h"

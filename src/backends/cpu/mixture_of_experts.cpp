@@ -1,5 +1,5 @@
-// A mixture of experts: tokens stand together by the expert that they go through, whose matrices are packed some columns
-// at a time, so that each is read once per run however many tokens go there, and not at all where none does.
+// A mixture of experts: tokens stand together by the expert that they go through, whose matrices are packed some
+// columns at a time, so that each is read once per run however many tokens go there, and not at all where none does.
 #include "layers/moe.h"
 
 #include "backends/cpu/isa_functions.h"
