@@ -151,8 +151,13 @@ def kernel_calls() -> dict[str, object]:
                 torch.cudnn_convolution_relu, image, kernel, random(outputs), [stride] * 2, [window // 2] * 2,
                 [1, 1], groups
             )  # fmt: skip
+    return calls | attention_calls()
+
+
+def attention_calls() -> dict[str, object]:
+    calls = {}
     for shape in ATTENTIONS:
-        q, k, v = random(*shape), random(*shape), random(*shape)
+        q, k, v = random_half(*shape), random_half(*shape), random_half(*shape)
         calls["attention " + "x".join(map(str, shape)) + " f16"] = functools.partial(
             F.scaled_dot_product_attention, q, k, v, scale=0.125
         )
@@ -160,8 +165,8 @@ def kernel_calls() -> dict[str, object]:
 
 
 def main() -> None:
-    calls = library_calls() if sys.argv[1:] == ["libraries"] else kernel_calls()
-    print(json.dumps({name: device_time(call) for name, call in calls.items()}))
+    suites = {"kernels": kernel_calls, "libraries": library_calls, "attention": attention_calls}
+    print(json.dumps({name: device_time(call) for name, call in suites[sys.argv[1]]().items()}))
 
 
 if __name__ == "__main__":

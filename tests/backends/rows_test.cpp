@@ -116,6 +116,41 @@ TEST(CpuAttention, headSizesAndLengths)
     }
 }
 
+//! Masks of every form over several tiles, with heads that share keys.
+TEST(CpuAttention, masksOverTiles)
+{
+    Attention layer{.scale = 0.125F, .maskedRowsAreZero = true};
+    HostTensor keep{DType::kBOOL, {2, 1, 70, 131}};
+    for (int64_t i = 0; i < keep.count(); ++i)
+        keep.setInteger(i, i / 131 % 70 == 33 ? 0 : i % 131 < 100 && i % 5 != 0);
+    std::vector<Operand> operands{input(randomTensor({2, 2, 70, 64}, -2, 2)),
+        input(randomTensor({2, 1, 131, 64}, -2, 2)), input(randomTensor({2, 1, 131, 64})), input(keep)};
+    expectKernels(layer, operands, "blocks");
+    for (int64_t const size : {64, 128})
+    {
+        operands[0] = input(randomTensor({1, 2, 70, size}, -2, 2));
+        operands[1] = input(randomTensor({1, 1, 132, size}, -2, 2)); // Pairs of keys.
+        operands[2] = input(randomTensor({1, 1, 132, size}));
+        operands[3] = input(randomTensor({1, 1, 1, 132}, -3, 3));
+        layer.causal = AttentionCausal::kNone;
+        expectKernels(layer, operands, "blocks");
+        layer.causal = AttentionCausal::kLowerRight;
+        operands[3] = input(randomTensor({1, 2, 70, 132}, -3, 3));
+        expectKernels(layer, operands, "blocks");
+    }
+}
+
+//! One row, one key.
+TEST(CpuAttention, leastLengths)
+{
+    Attention const layer{.scale = 0.125F};
+    for (auto const& [rows, keys] : std::vector<std::pair<int64_t, int64_t>>{{1, 200}, {200, 1}, {1, 1}})
+        expectKernels(layer,
+            {input(randomTensor({1, 1, rows, 64})), input(randomTensor({1, 1, keys, 64})),
+                input(randomTensor({1, 1, keys, 64}))},
+            "blocks");
+}
+
 TEST(CpuAttention, packedProjection)
 {
     Attention layer{.scale = 0.25F};
@@ -123,8 +158,11 @@ TEST(CpuAttention, packedProjection)
     layer.k = viewOf({0, 2, 1, 3}, 4, 4);
     layer.v = viewOf({0, 2, 1, 3}, 8, 4);
     layer.outputAxes = {0, 2, 1, 3};
-    HostTensor const packed = randomTensor({2, 50, 12, 16});
-    expectKernels(layer, {input(packed), input(packed), input(packed)}, "blocks");
+    for (int64_t const size : {16, 64})
+    {
+        HostTensor const packed = randomTensor({2, 50, 12, size});
+        expectKernels(layer, {input(packed), input(packed), input(packed)}, "blocks");
+    }
 }
 
 TEST(CpuAttention, masksAndTransposedKeys)

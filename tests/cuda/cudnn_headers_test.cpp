@@ -5,6 +5,7 @@
 
 #if __has_include(<cudnn_graph.h>)
 #include <cudnn_graph.h>
+#include <cudnn_version.h>
 
 namespace tenon::test
 {
@@ -26,6 +27,9 @@ TEST(CudnnHeaders, numbersAreTheLibrarys)
 #define TENON_EXPECT_NUMBER(name, header, number)                                                                      \
     EXPECT_EQ(int{dnn::name}, static_cast<int>(CUDNN_##header)) << #header;
     TENON_CUDNN_NUMBERS(TENON_EXPECT_NUMBER)
+#if CUDNN_VERSION >= 91400
+    TENON_CUDNN_ATTENTION_NUMBERS(TENON_EXPECT_NUMBER)
+#endif
 #undef TENON_EXPECT_NUMBER
 }
 

@@ -81,6 +81,12 @@ std::vector<Row> rows()
         all.push_back(convolutionRow("first convolution", 3, 64, 224, 7, 2, batch));
         all.push_back(convolutionRow("first convolution", 3, 32, 224, 3, 2, batch));
     }
+    return all;
+}
+
+std::vector<Row> attentionRows()
+{
+    std::vector<Row> all;
     for (auto const& [batch, heads, length, size] :
         std::vector<std::array<int64_t, 4>>{{1, 12, 128, 64}, {32, 12, 128, 64}, {1, 16, 384, 64}, {32, 16, 384, 64},
             {1, 12, 197, 64}, {64, 12, 197, 64}, {1, 32, 2048, 128}})
@@ -166,13 +172,13 @@ Result<std::map<std::string, double>> timesOf(BackendEntry const& entry, Row con
     }
     return times;
 }
-} // namespace
 
-TEST(CudaBenchmark, ownKernelsInGraphs)
+//! A line for each.
+void measure(std::vector<Row> const& rows)
 {
     auto const all = allBackends();
     BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
-    for (Row const& row : entry.probe() ? rows() : std::vector<Row>{})
+    for (Row const& row : entry.probe() ? rows : std::vector<Row>{})
     {
         auto const times = timesOf(entry, row);
         ASSERT_TRUE(times) << row.name << ": " << times.error().message;
@@ -184,6 +190,17 @@ TEST(CudaBenchmark, ownKernelsInGraphs)
         std::printf("BENCHMARK {\"name\": \"%s\", \"us\": %.2f, \"limit\": %.2f, \"how\": \"%s\", \"all\": \"%s\"}\n",
             row.name.c_str(), best->second, leastMicroseconds(row), best->first.c_str(), list.c_str());
     }
+}
+} // namespace
+
+TEST(CudaBenchmark, ownKernelsInGraphs)
+{
+    measure(rows());
+}
+
+TEST(CudaBenchmark, attentionInGraphs)
+{
+    measure(attentionRows());
 }
 
 } // namespace tenon::test

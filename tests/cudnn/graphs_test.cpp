@@ -1,4 +1,5 @@
 // The graphs that convolutions become, before the real cuDNN, which plans them for an H200 that is only described.
+#include "backends/cuda/cudnn_attention.h"
 #include "backends/cuda/cudnn_convolution.h"
 
 #include <gtest/gtest.h>
@@ -184,6 +185,29 @@ TEST_F(CudnnGraphs, productsAreSuchGraphsToo)
         EXPECT_EQ(whole.steps, 2U);
         auto const graph = describeLayer(api(), {}, layer, whole);
         EXPECT_TRUE(graph) << graph.error().message; // Its kernel would be compiled.
+    }
+}
+
+//! Heads of a joint projection, heads that share keys, lengths of no multiple. Their kernels would be compiled.
+TEST_F(CudnnGraphs, attentionIsOneOperation)
+{
+    Attention packed;
+    packed.q = {{0, 2, 1, 3}, 0, 12};
+    packed.k = {{0, 2, 1, 3}, 12, 12};
+    packed.v = {{0, 2, 1, 3}, 24, 12};
+    packed.outputAxes = {0, 2, 1, 3};
+    for (DType const type : {DType::kHALF, DType::kBF16})
+    {
+        TensorArg const joint{type, Layout::kLinear, {2, 197, 36, 64}};
+        AttentionOperands const parts{
+            packed, std::vector<TensorArg>{joint, joint, joint}, {type, Layout::kLinear, {2, 197, 12, 64}}};
+        auto const graph = describeAttention(api(), {}, parts, type, 0.125F);
+        ASSERT_TRUE(graph) << graph.error().message;
+        EXPECT_EQ(graph->bindings[2].offset, 24 * 64 * 2);
+        TensorArg const many{type, Layout::kLinear, {1, 32, 77, 128}};
+        TensorArg const few{type, Layout::kLinear, {1, 8, 131, 128}};
+        AttentionOperands const shared{Attention{}, std::vector<TensorArg>{many, few, few}, many};
+        EXPECT_TRUE(describeAttention(api(), {}, shared, type, 0.125F));
     }
 }
 

@@ -221,12 +221,14 @@ static __device__ __forceinline__ void attend(AttentionParams const& p)
     int const warp = (int)threadIdx.x / 32;
     int const rowWarp = warp % RowWarps;
     int const keyWarp = warp / RowWarps;
-    i64 const matrix = blockIdx.x / (unsigned)p.tiles;
+    unsigned const matrix = blockIdx.x / (unsigned)p.tiles;
     i64 const tile = p.tiles - 1 - blockIdx.x % (unsigned)p.tiles; // Of causal ones the longest first.
-    Place const at{matrix / p.heads, matrix % p.heads, tile * kRows + rowWarp * 16};
+    unsigned const head = matrix % (unsigned)p.heads;
+    unsigned const shared = head / (unsigned)p.share;
+    Place const at{matrix / (unsigned)p.heads, head, tile * kRows + rowWarp * 16};
     Stored const* const q = (Stored const*)p.q + at.batch * p.qStrides[0] + at.head * p.qStrides[1];
-    Stored const* const k = (Stored const*)p.k + at.batch * p.kStrides[0] + at.head / p.share * p.kStrides[1];
-    Stored const* const v = (Stored const*)p.v + at.batch * p.vStrides[0] + at.head / p.share * p.vStrides[1];
+    Stored const* const k = (Stored const*)p.k + at.batch * p.kStrides[0] + shared * p.kStrides[1];
+    Stored const* const v = (Stored const*)p.v + at.batch * p.vStrides[0] + shared * p.vStrides[1];
     i64 const lastRow = (tile + 1) * kRows < p.rows ? (tile + 1) * kRows - 1 : p.rows - 1;
     i64 const end = lastRow + p.reach + 1 < p.keys ? lastRow + p.reach + 1 : p.keys;
     Rows<kOwn> own;
@@ -376,6 +378,11 @@ int keysOf(int depth, int width) noexcept
     return depth + width <= 2 * 64 ? 64 : 32;
 }
 } // namespace
+
+std::string_view attentionMaskText() noexcept
+{
+    return kMaskFunctions;
+}
 
 AttentionKernels matrixAttentionKernels(int depth, int width) noexcept
 {

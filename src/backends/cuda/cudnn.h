@@ -119,6 +119,7 @@ struct CudnnApi
     NUMBER(kTensorStrides, ATTR_TENSOR_STRIDES, 903)                                                                   \
     NUMBER(kTensorId, ATTR_TENSOR_UNIQUE_ID, 906)                                                                      \
     NUMBER(kTensorIsVirtual, ATTR_TENSOR_IS_VIRTUAL, 907)                                                              \
+    NUMBER(kTensorIsByValue, ATTR_TENSOR_IS_BY_VALUE, 908)                                                             \
     NUMBER(kVariantIds, ATTR_VARIANT_PACK_UNIQUE_IDS, 1000)                                                            \
     NUMBER(kVariantAddresses, ATTR_VARIANT_PACK_DATA_POINTERS, 1001)                                                   \
     NUMBER(kVariantWorkspace, ATTR_VARIANT_PACK_WORKSPACE, 1003)                                                       \
@@ -141,12 +142,21 @@ struct CudnnApi
     NUMBER(kHeuristicFallback, HEUR_MODE_FALLBACK, 2)                                                                  \
     NUMBER(kHeuristicA, HEUR_MODE_A, 3)
 
+// Of attention as one operation, which releases before 9.14 do not have.
+#define TENON_CUDNN_ATTENTION_NUMBERS(NUMBER)                                                                          \
+    NUMBER(kAttention, BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR, 41)                                                      \
+    NUMBER(kAttentionQ, ATTR_OPERATION_SDPA_FWD_QDESC, 2800)                                                           \
+    NUMBER(kAttentionK, ATTR_OPERATION_SDPA_FWD_KDESC, 2801)                                                           \
+    NUMBER(kAttentionV, ATTR_OPERATION_SDPA_FWD_VDESC, 2802)                                                           \
+    NUMBER(kAttentionOut, ATTR_OPERATION_SDPA_FWD_ODESC, 2803)                                                         \
+    NUMBER(kAttentionScale, ATTR_OPERATION_SDPA_FWD_SCALEDESC, 2805)
+
 namespace dnn
 {
 enum Number : int
 {
 #define TENON_CUDNN_NUMBER(name, header, number) name = number,
-    TENON_CUDNN_NUMBERS(TENON_CUDNN_NUMBER)
+    TENON_CUDNN_NUMBERS(TENON_CUDNN_NUMBER) TENON_CUDNN_ATTENTION_NUMBERS(TENON_CUDNN_NUMBER)
 #undef TENON_CUDNN_NUMBER
 };
 } // namespace dnn

@@ -124,6 +124,8 @@ Result<int64_t> CudnnGraph::addTensor(CudnnTensor const& tensor)
     TENON_TRY(made.set(dnn::kTensorId, dnn::kTypeInt64, id));
     TENON_TRY(made.set(dnn::kTensorAlignment, dnn::kTypeInt64, kCudnnAlignment));
     TENON_TRY(made.set(dnn::kTensorIsVirtual, dnn::kTypeBoolean, tensor.isVirtual));
+    if (tensor.isByValue)
+        TENON_TRY(made.set(dnn::kTensorIsByValue, dnn::kTypeBoolean, true));
     TENON_TRY(made.finalize());
     mTensors.push_back(std::move(made));
     return id;
@@ -166,6 +168,19 @@ Result<Done> CudnnGraph::addProduct(int64_t a, int64_t b, int64_t c)
     TENON_TRY(made.setObject(dnn::kMatmulC, tensor(c)));
     TENON_TRY(made.finalize());
     mParts.push_back(std::move(about));
+    mOperations.push_back(std::move(made));
+    return Done{};
+}
+
+Result<Done> CudnnGraph::addAttention(CudnnAttention const& attention)
+{
+    CudnnObject made = TENON_TRY(CudnnObject::make(mApi, dnn::kAttention));
+    TENON_TRY(made.setObject(dnn::kAttentionQ, tensor(attention.q)));
+    TENON_TRY(made.setObject(dnn::kAttentionK, tensor(attention.k)));
+    TENON_TRY(made.setObject(dnn::kAttentionV, tensor(attention.v)));
+    TENON_TRY(made.setObject(dnn::kAttentionScale, tensor(attention.scale)));
+    TENON_TRY(made.setObject(dnn::kAttentionOut, tensor(attention.out)));
+    TENON_TRY(made.finalize());
     mOperations.push_back(std::move(made));
     return Done{};
 }

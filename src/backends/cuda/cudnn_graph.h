@@ -71,6 +71,13 @@ struct CudnnTensor
     std::vector<int64_t> extents; //!< Image, channel, two or three spatial axes; or batch, row and column.
     std::vector<int64_t> strides;
     bool isVirtual{false}; //!< Never in memory.
+    bool isByValue{false}; //!< A number of the host's, read when a plan is run.
+};
+
+//! Tensors of softmax(scale · q · kᵀ) · v, by their ids; all but the scale have extents [batch, heads, rows, columns].
+struct CudnnAttention
+{
+    int64_t q, k, v, scale, out;
 };
 
 struct CudnnConvolution
@@ -98,6 +105,7 @@ class CudnnGraph
     Result<Done> addConvolution(CudnnConvolution const& convolution, int64_t x, int64_t filter, int64_t y);
     //! c = a · b, of matrices in the last two axes of three.
     Result<Done> addProduct(int64_t a, int64_t b, int64_t c);
+    Result<Done> addAttention(CudnnAttention const& attention);
     //! y = mode(x, b); b is 0 for functions of one number.
     Result<Done> addPointwise(CudnnPointwise const& pointwise, int64_t x, int64_t b, int64_t y);
     //! No operation comes behind it.

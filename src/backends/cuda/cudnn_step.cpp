@@ -10,7 +10,6 @@ namespace tenon::cuda
 
 namespace
 {
-constexpr int32_t kSlowTactics{3}; //!< Of those that the library compiles.
 constexpr int64_t kDnnWorkspace{int64_t{128} << 20};
 constexpr uintptr_t kDnnAlignment{16}; //!< Of addresses.
 
@@ -98,7 +97,7 @@ class GraphWriter
             tensor.type = dnn::kDataFloat;
         int64_t const id = TENON_TRY(mGraph.addTensor(tensor));
         if (isLast)
-            mBindings.push_back({id, -1});
+            mBindings.push_back({id, CudnnBinding::kOutput});
         return id;
     }
     Result<Done> apply(CudnnPointwise const& pointwise, int64_t b)
@@ -151,7 +150,11 @@ class DnnStep final : public CudaPrepared
     }
     static void* addressOf(Call const& call, CudnnBinding const& binding) noexcept
     {
-        return binding.input < 0 ? call.outputs[0] : const_cast<void*>(call.inputs[binding.input]);
+        if (binding.input == CudnnBinding::kNumber)
+            return const_cast<float*>(&binding.number);
+        void* const tensor =
+            binding.input == CudnnBinding::kOutput ? call.outputs[0] : const_cast<void*>(call.inputs[binding.input]);
+        return static_cast<char*>(tensor) + binding.offset;
     }
 
   private:
@@ -181,7 +184,8 @@ class AlignedStep final : public CudaPrepared
     Result<Done> launch(CudaCall const& at) const override
     {
         bool const isAligned = std::ranges::all_of(mBindings, [&](CudnnBinding const& binding) {
-            return reinterpret_cast<uintptr_t>(DnnStep::addressOf(at.call, binding)) % kDnnAlignment == 0;
+            return binding.input == CudnnBinding::kNumber
+                || reinterpret_cast<uintptr_t>(DnnStep::addressOf(at.call, binding)) % kDnnAlignment == 0;
         });
         return cudaPrepared(isAligned ? *mAligned : *mOther).launch(at);
     }
@@ -256,13 +260,26 @@ Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, Cudn
         std::make_shared<AlignedStep>(std::move(whole), std::move(ours), std::move(described.bindings))};
 }
 
+Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnHandle& handle,
+    DescribedLayer described, int32_t position, std::shared_ptr<Prepared const> ours)
+{
+    CudnnApi const& api = described.graph.api();
+    Current const current{device};
+    CudnnPlan plan = TENON_TRY(cudnnPlan(described.graph, {.handle = handle.handle},
+        {.position = position, .isExact = false, .mostWorkspace = kDnnWorkspace}));
+    auto step = std::make_shared<DnnStep>(api, handle, std::move(plan), described.bindings);
+    return std::shared_ptr<Prepared const>{
+        std::make_shared<AlignedStep>(std::move(step), std::move(ours), std::move(described.bindings))};
+}
+
 std::vector<Offer> cudnnOffers(Problem const& problem, Layout layout, double multiplications, Epilogue const& epilogue)
 {
     // The library has its kernels for sums and ReLU ready, those with other steps it compiles.
     bool const areReady = std::ranges::all_of(epilogue.steps,
         [](EpilogueStep const& step) { return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kRelu; });
     std::vector<Offer> offers = libraryOffers(problem, layout, multiplications, kDnnTactics);
-    std::erase_if(offers, [&](Offer const& offer) { return !areReady && offer.tactic % kDnnTactics >= kSlowTactics; });
+    std::erase_if(
+        offers, [&](Offer const& offer) { return !areReady && offer.tactic % kDnnTactics >= kSlowDnnTactics; });
     for (Offer& offer : offers)
     {
         if (offer.inputs.size() > 2)

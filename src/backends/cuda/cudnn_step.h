@@ -9,7 +9,8 @@
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kDnnTactics{8}; //!< The library's first proposals, which are timed.
+inline constexpr int32_t kDnnTactics{8};     //!< The library's first proposals, which are timed.
+inline constexpr int32_t kSlowDnnTactics{3}; //!< Of those that it compiles, a second each.
 
 //! Which of the library's proposals it is; from kDnnTactics on the same with float32 operands that may be rounded to
 //! TF32.
@@ -42,11 +43,16 @@ struct CudnnPart
     size_t steps{0}; //!< Of the epilogue, from its beginning.
 };
 
-//! Which tensor of a step an id of the graph's is.
+//! Which tensor of a step, or which number, an id of the graph's is.
 struct CudnnBinding
 {
+    static constexpr int32_t kOutput{-1};
+    static constexpr int32_t kNumber{-2};
+
     int64_t id{0};
-    int32_t input{-1}; //!< −1: the output.
+    int32_t input{kOutput};
+    int64_t offset{0}; //!< Where the tensor begins, in bytes.
+    float number{0.0F};
 };
 
 struct DescribedLayer
@@ -69,6 +75,10 @@ Result<DescribedLayer> describeLayer(
 Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnLayer const& layer,
     CudnnPart const& part, DnnChoices const& choices, std::shared_ptr<Prepared const> ours,
     std::span<TensorArg const> inputs, TensorArg const& out);
+
+//! The same for a graph that stands for a whole step.
+Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnHandle& handle,
+    DescribedLayer described, int32_t position, std::shared_ptr<Prepared const> ours);
 
 //! An offer per proposal that is worth timing: some kernels are ready, others the library compiles, a second each.
 std::vector<Offer> cudnnOffers(Problem const& problem, Layout layout, double multiplications, Epilogue const& epilogue);

@@ -103,6 +103,15 @@ Result<void*> Module::function(char const* name) const
     return function;
 }
 
+Result<Done> allowShared(CudaDevice const& device, void* function, unsigned bytes)
+{
+    Current const current{device};
+    Code const code = device.api().cuFuncSetAttribute(function, kFunctionDynamicSharedBytes, static_cast<int>(bytes));
+    if (code != kSuccess)
+        return device.noted(code, fmt::format("cuFuncSetAttribute for {} bytes of shared memory", bytes));
+    return Done{};
+}
+
 Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source)
 {
     std::pair key{&device, digestOf(source)};

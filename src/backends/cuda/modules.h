@@ -40,7 +40,11 @@ struct Grid
     unsigned y{1};
     unsigned z{1};
     unsigned block{256};
+    unsigned sharedBytes{0}; //!< Beside what the text declares.
 };
+
+//! Has a kernel be launched with so many bytes of shared memory, of which one gets 48 KiB without being asked.
+Result<Done> allowShared(CudaDevice const& device, void* function, unsigned bytes);
 
 //! Puts a kernel into the stream of a call. `params` begins with `stop`.
 template <typename Params>
@@ -48,8 +52,8 @@ Result<Done> launchKernel(CudaCall const& at, void* function, Grid const& grid, 
 {
     params.stop = reinterpret_cast<unsigned const*>(at.stop);
     void* list[]{&params};
-    Code const code =
-        at.api.cuLaunchKernel(function, grid.x, grid.y, grid.z, grid.block, 1, 1, 0, at.stream, list, nullptr);
+    Code const code = at.api.cuLaunchKernel(
+        function, grid.x, grid.y, grid.z, grid.block, 1, 1, grid.sharedBytes, at.stream, list, nullptr);
     if (code != kSuccess)
         return at.device.noted(code, "cuLaunchKernel");
     return Done{};

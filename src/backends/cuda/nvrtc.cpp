@@ -45,8 +45,9 @@ Result<NvrtcApi const*> nvrtc()
 
 std::string goalFor(NvrtcApi const& api, int architecture)
 {
+    constexpr int kHopper{90}; // What it alone has, products of warpgroups, is left out of "sm_90".
     if (std::ranges::binary_search(api.architectures, architecture))
-        return fmt::format("sm_{}", architecture);
+        return fmt::format("sm_{}{}", architecture, architecture == kHopper ? "a" : "");
     auto const above = std::ranges::upper_bound(api.architectures, architecture);
     int const nearest = above == api.architectures.begin() ? api.architectures.front() : *std::prev(above);
     return fmt::format("compute_{}", nearest);

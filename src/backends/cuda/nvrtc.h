@@ -41,7 +41,7 @@ struct NvrtcApi
 Result<NvrtcApi const*> nvrtc();
 Result<NvrtcApi> openNvrtc(std::vector<std::string> const& libraries);
 
-//! What is compiled for a GPU of this architecture: the code itself where the compiler knows it ("sm_90"), else text
+//! What is compiled for a GPU of this architecture: the code itself where the compiler knows it ("sm_89"), else text
 //! that the driver finishes ("compute_90").
 std::string goalFor(NvrtcApi const& api, int architecture);
 //! Code or text of a goal; the error has the compiler's own words.

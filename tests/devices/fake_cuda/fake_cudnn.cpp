@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace
@@ -35,6 +36,7 @@ enum Kind : int
     kVariant = 16,
     kTensor = 17,
     kMatmulOperation = 19,
+    kAttention = 41,
 };
 
 struct Object;
@@ -123,7 +125,8 @@ int typeOf(int attribute)
     case 903:
     case 906:
     case 1000: return 3; // extents and ids,
-    case 907: return 2;
+    case 907:
+    case 908: return 2;
     case 1001:
     case 1003: return 6; // addresses.
     default: return -1;
@@ -138,12 +141,13 @@ struct Tensor
     std::vector<int64_t> extents, strides;
     int64_t id;
     bool isVirtual;
+    bool isByValue; //!< Its address is the host's.
 };
 
 Tensor tensorOf(ObjectPointer const& object)
 {
     return {object->one<int>(901), object->all<int64_t>(902), object->all<int64_t>(903), object->one<int64_t>(906),
-        object->one<uint8_t>(907) != 0};
+        object->one<uint8_t>(907) != 0, object->one<uint8_t>(908) != 0};
 }
 
 //! With three spatial axes; of matrices as images whose rows and columns are the last two axes.
@@ -307,6 +311,17 @@ struct Step
     int kind;
     Tensor x, b, y; //!< b: the filter, or the second operand.
     bool hasB;
+    Tensor values, scale; //!< Of attention, whose x and b are queries and keys.
+
+    std::vector<Tensor const*> tensors() const
+    {
+        std::vector<Tensor const*> all{&x, &y};
+        if (hasB)
+            all.push_back(&b);
+        if (kind == kAttention)
+            all.insert(all.end(), {&values, &scale});
+        return all;
+    }
 };
 
 //! Attributes of an operation that name its description, what it reads, and what it writes.
@@ -321,6 +336,7 @@ Names namesOf(int kind)
     case kForward: return {702, 704, 703, 705};
     case kBackwardData: return {708, 711, 709, 710};
     case kMatmulOperation: return {1523, 1520, 1521, 1522};
+    case kAttention: return {-1, 2800, 2801, 2803};
     default: return {750, 751, 752, 753};
     }
 }
@@ -333,7 +349,12 @@ std::vector<Step> stepsOf(Object const& graph)
         Names const names = namesOf(operation->kind);
         ObjectPointer const b = operation->object(names.b);
         steps.push_back({operation->object(names.about), operation->kind, tensorOf(operation->object(names.x)),
-            b ? tensorOf(b) : Tensor{}, tensorOf(operation->object(names.y)), b != nullptr});
+            b ? tensorOf(b) : Tensor{}, tensorOf(operation->object(names.y)), b != nullptr, {}, {}});
+        if (operation->kind == kAttention)
+        {
+            steps.back().values = tensorOf(operation->object(2802));
+            steps.back().scale = tensorOf(operation->object(2805));
+        }
     }
     return steps;
 }
@@ -351,6 +372,34 @@ Numbers multiply(Numbers const& a, Numbers const& b, Tensor const& out)
     return y;
 }
 
+//! softmax(scale · q · kᵀ) · v, of [batch, head, row, column]; several heads of q may share one of k and v.
+Numbers attend(Numbers const& q, Numbers const& k, Numbers const& v, double scale, Tensor const& out)
+{
+    Numbers y{widened(out.extents, 1), {}};
+    int64_t const keys = k.extents[3];
+    int64_t const share = q.extents[1] / k.extents[1];
+    forEach({y.extents[0], y.extents[1], 1, y.extents[3], 1}, [&](std::array<int64_t, 5> const& at) {
+        std::vector<double> weights;
+        double sum{0.0};
+        for (int64_t key = 0; key < keys; ++key)
+        {
+            double score{0.0};
+            for (int64_t c = 0; c < q.extents[4]; ++c)
+                score += q.get({at[0], at[1], 0, at[3], c}) * k.get({at[0], at[1] / share, 0, key, c});
+            weights.push_back(std::exp(score * scale));
+            sum += weights.back();
+        }
+        for (int64_t c = 0; c < v.extents[4]; ++c)
+        {
+            double value{0.0};
+            for (int64_t key = 0; key < keys; ++key)
+                value += weights[static_cast<size_t>(key)] / sum * v.get({at[0], at[1] / share, 0, key, c});
+            y.values.push_back(value);
+        }
+    });
+    return y;
+}
+
 void compute(std::vector<Step> const& steps, std::map<int64_t, void*> const& addresses)
 {
     std::map<int64_t, Numbers> made;
@@ -362,7 +411,9 @@ void compute(std::vector<Step> const& steps, std::map<int64_t, void*> const& add
     {
         Numbers const x = get(step.x);
         Numbers y{widened(step.y.extents, 1), {}};
-        if (step.kind == kMatmulOperation)
+        if (step.kind == kAttention)
+            y = attend(x, get(step.b), get(step.values), get(step.scale).values.front(), step.y);
+        else if (step.kind == kMatmulOperation)
             y = multiply(x, get(step.b), step.y);
         else if (step.kind != kPointwiseOperation)
             y = convolve(Windows{*step.about}, step.kind == kBackwardData, x, get(step.b), step.y);
@@ -385,9 +436,15 @@ void compute(std::vector<Step> const& steps, std::map<int64_t, void*> const& add
     }
 }
 
-//! Whether the extents of a convolution or product follow from each other.
+//! Whether the extents of a convolution, product or attention follow from each other.
 bool isConsistent(Step const& step)
 {
+    if (step.kind == kAttention)
+    {
+        auto const& [q, k, v, y] = std::tie(step.x.extents, step.b.extents, step.values.extents, step.y.extents);
+        return q.size() == 4 && k.size() == 4 && v.size() == 4 && y.size() == 4 && q[0] == k[0] && q[1] % k[1] == 0
+            && k[1] == v[1] && k[2] == v[2] && q[3] == k[3] && y[2] == q[2] && y[3] == v[3] && step.scale.isByValue;
+    }
     if (step.kind == kMatmulOperation)
         return step.x.extents.size() == 3 && step.x.extents[1] == step.y.extents[1]
             && step.x.extents[2] == step.b.extents[1] && step.b.extents[2] == step.y.extents[2];
@@ -424,7 +481,7 @@ int finalize(Object& object)
                 return kNotFinalized;
     if (object.kind == kTensor)
     {
-        Tensor const tensor{object.one<int>(901), object.all<int64_t>(902), object.all<int64_t>(903), 0, false};
+        Tensor const tensor{object.one<int>(901), object.all<int64_t>(902), object.all<int64_t>(903), 0, false, false};
         bool const isWhole = !object.all<int64_t>(906).empty() && object.one<int64_t>(900) > 0;
         return isWhole && tensor.extents.size() >= 3 && tensor.extents.size() <= 5
                 && tensor.strides.size() == tensor.extents.size() && std::ranges::min(tensor.extents) > 0
@@ -605,10 +662,10 @@ TENON_FAKE_CUDA int cudnnBackendExecute(void* handle, void* planned, void* packe
     for (size_t i = 0; i < ids.size(); ++i)
         addresses[ids[i]] = pointers[i];
     for (Step const& step : steps)
-        for (Tensor const* const tensor : {&step.x, step.hasB ? &step.b : &step.x, &step.y})
+        for (Tensor const* const tensor : step.tensors())
             if (!tensor->isVirtual
-                && (!addresses.contains(tensor->id) || reinterpret_cast<uintptr_t>(addresses[tensor->id]) % 16 != 0
-                    || addresses[tensor->id] == nullptr))
+                && (!addresses.contains(tensor->id) || addresses[tensor->id] == nullptr
+                    || (!tensor->isByValue && reinterpret_cast<uintptr_t>(addresses[tensor->id]) % 16 != 0)))
                 return kBadParameter;
     return tenonFakeEnqueue(static_cast<Handle*>(handle)->stream, [=] {
         if (used > 0)

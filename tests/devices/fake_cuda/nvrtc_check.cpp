@@ -22,7 +22,7 @@ int main(int count, char** arguments)
     std::ostringstream text;
     text << in.rdbuf();
     int failures{0};
-    for (char const* const architecture : {"--gpu-architecture=sm_90", "--gpu-architecture=compute_75"})
+    for (char const* const architecture : {"--gpu-architecture=sm_90a", "--gpu-architecture=compute_75"})
     {
         void* program{nullptr};
         char const* const options[]{architecture, "--std=c++17", "-default-device"};

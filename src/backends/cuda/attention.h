@@ -1,0 +1,58 @@
+// Attention on CUDA: operands by their roles, and our own kernels as steps.
+#pragma once
+
+#include "backends/cuda/attention_text.h"
+#include "backends/cuda/group_attention_text.h"
+#include "backends/cuda/layer_kernel.h"
+#include "layers/attention.h"
+
+namespace tenon::cuda
+{
+
+inline constexpr int64_t kMostAttentionColumns{32 * kPlainColumns};
+//! Tactics of our own kernels.
+inline constexpr int32_t kAttentionOfMany{0};
+inline constexpr int32_t kAttentionOfFew{1};
+inline constexpr int32_t kAttentionByGroups{2}; //!< From here on those of kGroupShapes,
+inline constexpr int32_t kGroupMajor{9};        //!< which want this first number of the compute capability.
+
+//! An operand by its roles: batch, head, row, column.
+struct AttentionOperand
+{
+    int64_t extents[4]{};
+    int64_t strides[4]{};
+    int64_t offset{0}; //!< Of the first head, in elements.
+
+    AttentionOperand(AttentionView const& view, std::vector<int64_t> const& tensor);
+    //! Rows of whole pieces of eight elements.
+    bool isEven() const noexcept
+    {
+        return extents[3] % 8 == 0 && strides[3] == 1 && strides[0] % 8 == 0 && strides[1] % 8 == 0
+            && strides[2] % 8 == 0;
+    }
+};
+
+struct AttentionOperands
+{
+    AttentionOperand q;
+    AttentionOperand k;
+    AttentionOperand v;
+    AttentionOperand out;
+
+    AttentionOperands(Attention const& layer, std::span<TensorArg const> inputs, TensorArg const& output);
+    bool areEven() const noexcept
+    {
+        return q.isEven() && k.isEven() && v.isEven() && out.isEven();
+    }
+    //! Whether every operand has rows of so many columns.
+    bool haveColumns(int64_t columns) const noexcept
+    {
+        return q.extents[3] == columns && v.extents[3] == columns;
+    }
+};
+
+//! By one of our kernels: of the tactic where it takes these operands, else of one that takes all.
+Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, Attention const& layer,
+    std::span<TensorArg const> inputs, TensorArg const& output, int32_t tactic);
+
+} // namespace tenon::cuda

@@ -1,0 +1,237 @@
+// Our own attention: by the tensor cores for float16 and bfloat16 where columns lie one behind the other, by those of
+// warpgroups where the GPU has them and keys and values of a head fit into shared memory; else a warp per row.
+#include "backends/cuda/attention.h"
+#include "backends/cuda/matrix_text.h"
+
+#include <algorithm>
+#include <numbers>
+#include <optional>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+constexpr int64_t kMostMatrixColumns{128};
+constexpr int64_t kAttentionAlignment{16};
+constexpr uintptr_t kMaskPairBytes{8}; //!< Of the largest elements.
+
+struct AttentionLaunch
+{
+    AttentionParams params{};
+    Grid grid;
+    void* code{nullptr};
+};
+
+struct AttentionPlan
+{
+    AttentionLaunch any;
+    std::optional<AttentionLaunch> wide; //!< For addresses that are multiples of 16.
+    int64_t offsets[3]{};                //!< Of q, k and v, in bytes.
+};
+
+class AttentionStep final : public CudaPrepared
+{
+  public:
+    explicit AttentionStep(AttentionPlan plan)
+        : mPlan{std::move(plan)}
+    {
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        auto const begin = [&](size_t i) { return static_cast<char const*>(at.call.inputs[i]) + mPlan.offsets[i]; };
+        uintptr_t all = reinterpret_cast<uintptr_t>(at.call.outputs[0]);
+        for (size_t i = 0; i < 3; ++i)
+            all |= reinterpret_cast<uintptr_t>(begin(i));
+        bool const isWide = mPlan.any.params.isWide != 0 && all % kAttentionAlignment == 0;
+        AttentionLaunch const& chosen = isWide && mPlan.wide ? *mPlan.wide : mPlan.any;
+        AttentionParams params = chosen.params;
+        params.q = begin(0);
+        params.k = begin(1);
+        params.v = begin(2);
+        params.mask = params.mask != nullptr ? at.call.inputs[3] : nullptr;
+        if (reinterpret_cast<uintptr_t>(params.mask) % kMaskPairBytes != 0)
+            params.isMaskEven = 0;
+        params.out = at.call.outputs[0];
+        params.isWide = isWide ? 1 : 0;
+        return launchKernel(at, chosen.code, chosen.grid, params);
+    }
+
+  private:
+    AttentionPlan mPlan;
+};
+
+bool fitsMatrix(AttentionOperands const& operands, DType type, CudaModel const& model) noexcept
+{
+    bool const isBfloat = type == DType::kBF16;
+    return (type == DType::kHALF || isBfloat) && hasMatrixUnits(model.major, isBfloat)
+        && std::max(operands.q.extents[3], operands.v.extents[3]) <= kMostMatrixColumns;
+}
+
+AttentionParams attentionParams(
+    Attention const& layer, AttentionOperands const& operands, std::span<TensorArg const> inputs)
+{
+    constexpr int64_t kAll{int64_t{1} << 60};
+    AttentionParams params{};
+    params.batches = operands.q.extents[0];
+    params.heads = operands.q.extents[1];
+    params.share = params.heads / operands.k.extents[1];
+    params.rows = operands.q.extents[2];
+    params.keys = operands.k.extents[2];
+    params.depth = static_cast<int>(operands.q.extents[3]);
+    params.width = static_cast<int>(operands.v.extents[3]);
+    params.maskedRowsAreZero = layer.maskedRowsAreZero ? 1 : 0;
+    params.reach = layer.causal == AttentionCausal::kNone ? kAll
+        : layer.causal == AttentionCausal::kUpperLeft     ? 0
+                                                          : params.keys - params.rows;
+    params.scale = layer.scale;
+    std::ranges::copy(operands.q.strides, params.qStrides);
+    std::ranges::copy(operands.k.strides, params.kStrides);
+    std::ranges::copy(operands.v.strides, params.vStrides);
+    std::ranges::copy(operands.out.strides, params.outStrides);
+    if (inputs.size() > 3 && inputs[3].present)
+    {
+        params.mask = &params; // There is one; the address is the call's.
+        std::vector<int64_t> const strides = stridesIn(Layout::kLinear, inputs[3].extents);
+        for (size_t i = 0; i < 4; ++i)
+            params.maskStrides[i] = inputs[3].extents[i] == 1 ? 0 : strides[i];
+        long long const* const along = params.maskStrides;
+        bool const isEven = params.keys % 2 == 0 && along[0] % 2 == 0 && along[1] % 2 == 0 && along[2] % 2 == 0;
+        params.isMaskEven = isEven && along[3] == 1 ? 1 : 0;
+    }
+    params.isWide = operands.areEven() ? 1 : 0;
+    return params;
+}
+
+Result<Done> launchOver(AttentionLaunch& made, int64_t blocks, unsigned threads = 128)
+{
+    if (!isSmall(blocks))
+        return badArgument("{} rows are more than a grid holds", blocks);
+    made.grid.x = static_cast<unsigned>(blocks);
+    made.grid.block = threads;
+    return Done{};
+}
+
+//! The kernels of an attention layer for one shape.
+class AttentionPlanner
+{
+  public:
+    AttentionPlanner(CudaDevice const& device, std::string stored, std::string mask)
+        : mDevice{device},
+          mStored{std::move(stored)},
+          mMask{std::move(mask)}
+    {
+    }
+    Result<AttentionLaunch> matrix(AttentionParams const& params, bool isForFew) const
+    {
+        auto const padded = [](int columns) { return (columns + 15) / 16 * 16; };
+        AttentionLaunch made{.params = params, .grid = {}};
+        int const depth = padded(params.depth);
+        int const width = padded(params.width);
+        Module const& module = *TENON_TRY(moduleOf(mDevice, matrixAttentionText(mStored, mMask, depth, width)));
+        AttentionKernels const kernels = matrixAttentionKernels(depth, width);
+        made.code = TENON_TRY(module.function(isForFew ? kernels.fewRows : kernels.manyRows));
+        int64_t const rows = isForFew ? kernels.rowsOfFew : 64;
+        made.params.tiles = static_cast<int>((params.rows + rows - 1) / rows);
+        made.params.scale *= std::numbers::log2e_v<float>;
+        TENON_TRY(launchOver(made, params.batches * params.heads * made.params.tiles));
+        return made;
+    }
+    Result<AttentionLaunch> plain(AttentionParams const& params) const
+    {
+        constexpr int64_t kRowsOfBlock{4};
+        AttentionLaunch made{.params = params, .grid = {}};
+        Module const& module = *TENON_TRY(moduleOf(mDevice, plainAttentionText(mStored, mMask)));
+        made.code = TENON_TRY(module.function("plain"));
+        int64_t const rows = params.batches * params.heads * params.rows;
+        TENON_TRY(launchOver(made, (rows + kRowsOfBlock - 1) / kRowsOfBlock));
+        return made;
+    }
+    //! None: keys and values of a head do not fit into a block's shared memory.
+    Result<std::optional<AttentionLaunch>> groups(AttentionParams const& params, GroupShape const& shape) const
+    {
+        auto const pieces = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+        AttentionLaunch made{.params = params, .grid = {}};
+        int64_t const keyTiles = pieces(pieces(params.keys, kGroupKeys), shape.keys) * shape.keys;
+        int64_t const bytes = groupSharedBytes(shape, keyTiles, params.depth);
+        int64_t const rowTiles = pieces(params.rows, kGroupRows);
+        if (bytes > mDevice.model().sharedBytes || !isSmall(rowTiles * kGroupRows) || params.depth > shape.mostColumns)
+            return std::optional<AttentionLaunch>{};
+        Module const& module = *TENON_TRY(moduleOf(mDevice, groupAttentionText(mStored, mMask, params.depth)));
+        made.code = TENON_TRY(module.function(shape.kernel));
+        made.grid.sharedBytes = static_cast<unsigned>(bytes);
+        TENON_TRY(allowShared(mDevice, made.code, made.grid.sharedBytes));
+        // A block that has a head to itself reads its keys once; where heads are few, several share its rows out.
+        int64_t const matrices = params.batches * params.heads;
+        int64_t const parts = shape.keys > 1
+            ? rowTiles
+            : std::clamp<int64_t>(
+                pieces(2 * int64_t{mDevice.model().multiprocessors}, matrices), 1, pieces(rowTiles, shape.rows));
+        made.params.tiles = static_cast<int>(parts);
+        made.params.rowTiles = static_cast<int>(rowTiles);
+        made.params.keyTiles = static_cast<int>(keyTiles);
+        made.params.scale *= std::numbers::log2e_v<float>;
+        TENON_TRY(launchOver(made, matrices * parts, static_cast<unsigned>(128 * shape.rows * shape.keys)));
+        return std::optional{std::move(made)};
+    }
+
+  private:
+    CudaDevice const& mDevice;
+    std::string mStored;
+    std::string mMask; //!< The type of its elements.
+};
+} // namespace
+
+AttentionOperand::AttentionOperand(AttentionView const& view, std::vector<int64_t> const& tensor)
+{
+    std::vector<int64_t> const all = stridesIn(Layout::kLinear, tensor);
+    for (size_t i = 0; i < 4; ++i)
+    {
+        auto const axis = static_cast<size_t>(view.axes[i]);
+        extents[i] = tensor[axis];
+        strides[i] = all[axis];
+    }
+    if (view.heads > 0)
+        extents[1] = view.heads;
+    offset = view.firstHead * strides[1];
+}
+
+AttentionOperands::AttentionOperands(Attention const& layer, std::span<TensorArg const> inputs, TensorArg const& output)
+    : q{layer.q, inputs[0].extents},
+      k{layer.k, inputs[1].extents},
+      v{layer.v, inputs[2].extents},
+      out{AttentionView{.axes = layer.outputAxes}, output.extents}
+{
+}
+
+Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, Attention const& layer,
+    std::span<TensorArg const> inputs, TensorArg const& output, int32_t tactic)
+{
+    DType const type = output.dtype;
+    for (TensorArg const& arg : inputs)
+        if (arg.present && arg.layout != Layout::kLinear)
+            return badArgument("the attention kernels take row-major tensors");
+    AttentionOperands const operands{layer, inputs, output};
+    if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMostAttentionColumns
+        || !isSmall(operands.q.extents[3]))
+        return badArgument("the attention kernels take real numbers and up to {} columns", kMostAttentionColumns);
+    constexpr auto kTactics = static_cast<int32_t>(kAttentionByGroups + std::size(kGroupShapes));
+    if (tactic < 0 || tactic >= kTactics)
+        return badArgument("tactic {} of attention", tactic);
+    std::string mask = inputs.size() > 3 && inputs[3].present ? TENON_TRY(storageOf(inputs[3].dtype)) : std::string{};
+    AttentionParams const params = attentionParams(layer, operands, inputs);
+    AttentionPlanner const planner{device, TENON_TRY(storageOf(type)), std::move(mask)};
+    AttentionPlan made;
+    for (size_t i = 0; i < 3; ++i)
+        made.offsets[i] = (i == 0 ? operands.q : i == 1 ? operands.k : operands.v).offset * movableBytes(type);
+    bool const isMatrix = fitsMatrix(operands, type, device.model());
+    made.any =
+        isMatrix ? TENON_TRY(planner.matrix(params, tactic == kAttentionOfFew)) : TENON_TRY(planner.plain(params));
+    bool const fitsGroups = device.model().major == kGroupMajor && params.isWide != 0 && params.scale >= 0.0F
+        && (operands.haveColumns(64) || operands.haveColumns(128));
+    if (isMatrix && tactic >= kAttentionByGroups && fitsGroups)
+        made.wide = TENON_TRY(planner.groups(params, kGroupShapes[tactic - kAttentionByGroups]));
+    return std::shared_ptr<Prepared const>{std::make_shared<AttentionStep>(std::move(made))};
+}
+
+} // namespace tenon::cuda
