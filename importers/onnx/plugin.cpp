@@ -345,9 +345,10 @@ QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
 ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollection const& fields,
     std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
 {
-    std::unique_ptr<IPluginV3> const plugin{created(node, [&](char const* name) {
-        return creator.createPlugin(
-            name, creator.getPluginNamespace(), &fields, TensorRTPhase::kBUILD, requestOf(node.api()));
+    // Creators of this generation are told the plugin's name: one may make many.
+    std::unique_ptr<IPluginV3> const plugin{created(node, [&](char const*) {
+        return creator.createPlugin(creator.getPluginName(), creator.getPluginNamespace(), &fields,
+            TensorRTPhase::kBUILD, requestOf(node.api()));
     })};
     return node.api().addPluginV3(
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);

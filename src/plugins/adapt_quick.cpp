@@ -135,19 +135,10 @@ class Quick final : public Plugin
     Result<OutputShapes> outputShapes(
         std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
     {
-        IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
         if (!shapeInputs.empty())
             return badConfig("plugin {} takes no shape inputs (N10)", mIdentity.show());
-        int32_t const count = std::max(outputCount(), 0);
-        ShapeBuilder builder{count, dataExtent};
-        std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
-        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
-        int32_t const code =
-            build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder);
-        if (code != 0)
-            return builder.problem().empty() ? failed("getOutputShapes()", code)
-                                             : failed("getOutputShapes()", code).in(builder.problem());
-        return builder.shapesOf(out, fmt::format("getOutputShapes() of plugin {}", mIdentity.show()));
+        ShapeBuilder builder{std::max(outputCount(), 0), dataExtent};
+        return askShapes(builder, exprsOf(builder, inputs));
     }
 
     bool accepts(int32_t position, Ports const& ports) override
@@ -298,12 +289,28 @@ class Quick final : public Plugin
         return exprs;
     }
 
+    Result<OutputShapes> askShapes(ShapeBuilder& builder, std::vector<nvinfer1::DimsExprs> const& in)
+    {
+        IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
+        int32_t const count = std::max(outputCount(), 0);
+        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
+        int32_t const code =
+            build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder);
+        if (code != 0)
+            return builder.problem().empty() ? failed("getOutputShapes()", code)
+                                             : failed("getOutputShapes()", code).in(builder.problem());
+        return builder.shapesOf(out, fmt::format("getOutputShapes() of plugin {}", mIdentity.show()));
+    }
+
     Result<Done> askLaunch(std::span<Shape const> inputs, Ports const& ports, AheadKernel& kernel)
     {
         int32_t sizes{-1}; // What only running tells is a symbol that nobody knows the value of.
         ShapeBuilder builder{
             ports.outputs(), [&](int32_t, ShapeExpr const&) { return ShapeExpr::symbol(INT32_MAX + sizes--); }};
         std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
+        // Once more by this builder: plugins keep the expressions of their outputs and say launches by them.
+        TENON_TRY(askShapes(builder, in));
+        builder.forgetSizeTensors();
         LaunchParams launch{builder};
         KernelArguments arguments{builder};
         int32_t const code = mOwn.ahead->getLaunchParams(

@@ -443,7 +443,7 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
         auto* const made = toldOf("the creator of ", identity, "createPlugin(kRUNTIME)", "a plan is loaded", [&] {
             return kind == CreatorKind::kV3One
                 ? static_cast<IPluginCreatorV3One*>(creator)->createPlugin(layerName.c_str(), &collection, phase)
-                : static_cast<IPluginCreatorV3Quick*>(creator)->createPlugin(layerName.c_str(),
+                : static_cast<IPluginCreatorV3Quick*>(creator)->createPlugin(identity.type.c_str(), // Not the layer's.
                     identity.nameSpace.c_str(), &collection, phase, nvinfer1::QuickPluginCreationRequest::kSTRICT_JIT);
         });
         if (made == nullptr)

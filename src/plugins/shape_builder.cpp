@@ -136,6 +136,12 @@ Result<OutputShapes> ShapeBuilder::shapesOf(std::span<nvinfer1::DimsExprs const>
     return found;
 }
 
+void ShapeBuilder::forgetSizeTensors() noexcept
+{
+    mSizeOutputs.clear();
+    mSizeOptima.clear();
+}
+
 IDimensionExpr const* ShapeBuilder::constant(int64_t value) noexcept
 {
     try

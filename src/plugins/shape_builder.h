@@ -51,6 +51,8 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
     Result<Shape> shapeOf(nvinfer1::DimsExprs const& dims) const;
     //! Those of all outputs, with the size tensors that were declared; an error names the output and the call.
     Result<OutputShapes> shapesOf(std::span<nvinfer1::DimsExprs const> outputs, std::string const& call) const;
+    //! Size tensors may be declared once more, by another call.
+    void forgetSizeTensors() noexcept;
     //! What went wrong inside a call that can only answer null.
     std::string const& problem() const noexcept
     {

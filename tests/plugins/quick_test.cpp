@@ -56,6 +56,9 @@ class ScaleOf : public IPluginV3, public IPluginV3QuickCore, public Build
 {
   public:
     int32_t factor{3};
+    // As the decorators of the public bindings have it: shapes need the types, launches the shapes.
+    mutable bool typesAsked{false};
+    DimsExprs kept{}; //!< The output's, of the latest getOutputShapes().
 
     AsciiChar const* getPluginName() const noexcept override
     {
@@ -73,13 +76,15 @@ class ScaleOf : public IPluginV3, public IPluginV3QuickCore, public Build
         DataType* outputs, int32_t, DataType const* inputs, int32_t const* ranks, int32_t) const noexcept override
     {
         outputs[0] = inputs[0];
+        typesAsked = true;
         return ranks[0] == 2 ? 0 : 7;
     }
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t, DimsExprs const*, int32_t nbShapeInputs,
         DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override
     {
         outputs[0] = inputs[0];
-        return nbShapeInputs;
+        kept = inputs[0];
+        return typesAsked ? nbShapeInputs : 9;
     }
     int32_t configurePlugin(
         DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
@@ -169,11 +174,13 @@ class QuickScaleCreator final : public IPluginCreatorV3Quick
 {
   public:
     std::vector<std::pair<TensorRTPhase, QuickPluginCreationRequest>> asked;
-    Cloned cloned{Cloned::kNew}; //!< By what it makes.
+    std::vector<std::string> names; //!< What it was told to make.
+    Cloned cloned{Cloned::kNew};    //!< By what it makes.
 
-    IPluginV3* createPlugin(AsciiChar const*, AsciiChar const* nspace, PluginFieldCollection const* fields,
+    IPluginV3* createPlugin(AsciiChar const* name, AsciiChar const* nspace, PluginFieldCollection const* fields,
         TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
     {
+        names.emplace_back(name);
         asked.emplace_back(phase, request);
         auto* const made = new QuickScale;
         made->cloned = cloned;
@@ -209,6 +216,7 @@ class AheadScale final : public ScaleOf<IPluginV3QuickAOTBuild>
     std::string name{"scale"};
     int32_t tactic{-1};
     bool leavesOut{false};
+    bool launchesByKept{false}; //!< By the expressions that getOutputShapes() left.
 
     IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
     {
@@ -226,13 +234,18 @@ class AheadScale final : public ScaleOf<IPluginV3QuickAOTBuild>
         copy->source = source;
         copy->name = name;
         copy->leavesOut = leavesOut;
+        copy->launchesByKept = launchesByKept;
+        copy->typesAsked = typesAsked;
+        copy->kept = kept;
         return copy;
     }
     int32_t getLaunchParams(DimsExprs const* inputs, DynamicPluginTensorDesc const*, int32_t, int32_t,
         IKernelLaunchParams* launch, ISymExprs* arguments, IExprBuilder& builder) noexcept override
     {
-        IDimensionExpr const* const count =
-            builder.operation(DimensionOperation::kPROD, *inputs[0].d[0], *inputs[0].d[1]);
+        DimsExprs const& extents = launchesByKept ? kept : inputs[0];
+        IDimensionExpr const* const count = builder.operation(DimensionOperation::kPROD, *extents.d[0], *extents.d[1]);
+        if (count == nullptr)
+            return 8;
         Number blocks{builder.operation(DimensionOperation::kCEIL_DIV, *count, *builder.constant(4))};
         Number elements{count};
         Number by{builder.constant(factor)};
@@ -295,6 +308,7 @@ TEST_F(Quick, N7_quickCreatorsMakePluginsThatRun)
     ASSERT_NE(engine, nullptr) << logger.errors();
     ASSERT_EQ(creator.asked.size(), 1U);
     EXPECT_EQ(creator.asked[0], (std::pair{TensorRTPhase::kRUNTIME, QuickPluginCreationRequest::kSTRICT_JIT}));
+    EXPECT_EQ(creator.names, std::vector<std::string>{"QuickScale"}) << "the plugin's name, not the layer's";
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     for (size_t const rows : {2, 9, 1})
     {
@@ -355,6 +369,26 @@ TEST_F(Quick, N12_compiledKernelsRunWithoutTheirPlugin)
     {
         std::vector<float> const x = randomFloats(rows * 6, 6);
         std::vector<float> const y = run(*contexts[rows % 2], x);
+        auto const blocks = static_cast<float>((x.size() + 3) / 4);
+        for (size_t i = 0; i < x.size(); ++i)
+            ASSERT_EQ(y[i], x[i] * 3.0F + blocks) << rows;
+    }
+}
+
+TEST_F(Quick, N12_launchesMayBeSaidByExpressionsOfOutputs)
+{
+    AheadScale plugin;
+    plugin.launchesByKept = true;
+    std::unique_ptr<IHostMemory> const plan = build(plugin);
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    runtime->setEngineHostCodeAllowed(true);
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (size_t const rows : {3, 9, 1})
+    {
+        std::vector<float> const x = randomFloats(rows * 6, 8);
+        std::vector<float> const y = run(*context, x);
         auto const blocks = static_cast<float>((x.size() + 3) / 4);
         for (size_t i = 0; i < x.size(); ++i)
             ASSERT_EQ(y[i], x[i] * 3.0F + blocks) << rows;
