@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -102,7 +103,7 @@ class Slots : public ::testing::Test
     {
         Object const builder = create("createInferBuilder_INTERNAL");
         Object const slotsOfBuilder = inner(builder, slots::kIBuilder_mImpl);
-        Object const network = call<Object>(slotsOfBuilder, slots::kVBuilder_createNetworkV2, uint32_t{0});
+        Object const network = call<Object>(slotsOfBuilder, slots::kVBuilder_createNetworkV2, networkFlags);
         Object const net = inner(network, slots::kINetworkDefinition_mImpl);
         RawDims const shape{4, {-1, 2, 3, 3}};
         Object const x = call<Object>(net, slots::kVNetworkDefinition_addInput, "x", kFloat, &shape);
@@ -125,6 +126,8 @@ class Slots : public ::testing::Test
         Object const config = call<Object>(slotsOfBuilder, slots::kVBuilder_createBuilderConfig);
         addProfile(slotsOfBuilder, config);
         EXPECT_TRUE(call<bool>(net, slots::kVNetworkDefinition_markDebug, between));
+        if (prepare)
+            prepare(net, inner(config, slots::kIBuilderConfig_mImpl));
         if (monitor != nullptr)
             call<void>(inner(config, slots::kIBuilderConfig_mImpl), slots::kVBuilderConfig_setProgressMonitor, monitor);
         Object plan{nullptr};
@@ -133,6 +136,8 @@ class Slots : public ::testing::Test
         else
             EXPECT_TRUE(
                 call<bool>(slotsOfBuilder, slots::kVBuilder_buildSerializedNetworkToStream, network, config, writer));
+        if (afterwards)
+            afterwards(inner(config, slots::kIBuilderConfig_mImpl));
         for (Object const object : {builder, network, config}) // Parents first, as nobody should.
             destroy(object);
         return plan;
@@ -165,6 +170,9 @@ class Slots : public ::testing::Test
 
     void* library{nullptr};
     std::string errors;
+    uint32_t networkFlags{0};
+    std::function<void(Object net, Object config)> prepare; //!< Before a build: flags and names.
+    std::function<void(Object config)> afterwards;
     std::array<void const*, 5> table{nullptr, nullptr, reinterpret_cast<void const*>(&takeMessage),
         reinterpret_cast<void const*>(&neverDestroyed), reinterpret_cast<void const*>(&neverDestroyed)};
     RawLogger logger{table.data() + 2, &errors};

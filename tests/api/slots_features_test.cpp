@@ -1,0 +1,260 @@
+// Features of engines by a program that never saw a header of ours: refitting, timing caches, streamed weights, plans
+// for other versions, libraries in plans, algorithm selectors.
+#include "raw_objects.h"
+
+#include <cstring>
+#include <filesystem>
+
+namespace raw
+{
+namespace
+{
+using tenon::test::DeviceArray;
+
+// Numbers of BuilderFlag and NetworkDefinitionCreationFlag in 10.x.
+constexpr int32_t kREFIT{4};
+constexpr int32_t kVERSION_COMPATIBLE{13};
+constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
+constexpr int32_t kWEIGHT_STREAMING{21};
+constexpr uint32_t kSTRONGLY_TYPED{1U << 1};
+
+std::string bytesOf(Object memory)
+{
+    Object const held = inner(memory, slots::kIHostMemory_mImpl);
+    auto const* const data = static_cast<char const*>(call<void*>(held, slots::kVHostMemory_data));
+    return {data, call<size_t>(held, slots::kVHostMemory_size)};
+}
+
+class SlotsOfFeatures : public Slots
+{
+  protected:
+    void setFlags(std::initializer_list<int32_t> flags)
+    {
+        prepare = [flags = std::vector<int32_t>{flags}](Object, Object config) {
+            for (int32_t const flag : flags)
+                call<void>(config, slots::kVBuilderConfig_setFlag, flag);
+        };
+    }
+    std::string builtPlan()
+    {
+        Object const memory = buildPlan();
+        EXPECT_NE(memory, nullptr) << errors;
+        std::string const bytes = memory == nullptr ? std::string{} : bytesOf(memory);
+        if (memory != nullptr)
+            destroy(memory);
+        return bytes;
+    }
+    Object load(std::string const& plan, bool isCodeAllowed = false)
+    {
+        Object const runtime = create("createInferRuntime_INTERNAL");
+        Object const own = inner(runtime, slots::kIRuntime_mImpl);
+        call<void>(own, slots::kVRuntime_setEngineHostCodeAllowed, isCodeAllowed);
+        EXPECT_EQ(call<bool>(own, slots::kVRuntime_getEngineHostCodeAllowed), isCodeAllowed);
+        Object const engine = call<Object>(
+            own, slots::kVRuntime_deserializeCudaEngine, static_cast<void const*>(plan.data()), plan.size());
+        destroy(runtime);
+        return engine;
+    }
+    //! Runs the network of the fixture and compares; the weights at hand count.
+    void expectRuns(Object engine)
+    {
+        Object const queries = inner(engine, slots::kICudaEngine_mImpl);
+        Object const context = call<Object>(queries, slots::kVCudaEngine_createExecutionContext, int32_t{0});
+        ASSERT_NE(context, nullptr) << errors;
+        Object const run = inner(context, slots::kIExecutionContext_mImpl);
+        std::vector<float> const x = tenon::test::randomFloats(2 * 2 * 9, 23);
+        DeviceArray<float> const in{x};
+        DeviceArray<float> const out{x.size()};
+        RawDims const shape{4, {2, 2, 3, 3}};
+        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setInputShape, "x", &shape)) << errors;
+        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "x", static_cast<void*>(in.data())));
+        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "y", static_cast<void*>(out.data())));
+        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_enqueueV3, tenon::test::deviceUnderTest().stream()))
+            << errors;
+        expectResult(x, out.read());
+        destroy(context);
+    }
+};
+} // namespace
+
+TEST_F(SlotsOfFeatures, weightsAreReplacedByName)
+{
+    prepare = [&](Object net, Object config) {
+        call<void>(config, slots::kVBuilderConfig_setFlag, kREFIT);
+        EXPECT_TRUE(
+            call<bool>(net, slots::kVNetworkDefinition_setWeightsName, RawWeights{kFloat, kernel.data(), 4}, "kernel"));
+    };
+    Object const engine = load(builtPlan());
+    ASSERT_NE(engine, nullptr) << errors;
+    EXPECT_TRUE(call<bool>(inner(engine, slots::kICudaEngine_mImpl), slots::kVCudaEngine_isRefittable));
+    expectRuns(engine);
+    auto* const make =
+        reinterpret_cast<Object (*)(Object, void*, int32_t)>(::dlsym(library, "createInferRefitter_INTERNAL"));
+    ASSERT_NE(make, nullptr);
+    Object const refitter = make(engine, &logger, 101600);
+    ASSERT_NE(refitter, nullptr) << errors;
+    Object const own = inner(refitter, slots::kIRefitter_mImpl);
+    std::array<char const*, 8> names{};
+    int32_t const count = call<int32_t>(own, slots::kVRefitter_getAllWeights, int32_t{8}, names.data());
+    ASSERT_GE(count, 1);
+    EXPECT_TRUE(std::any_of(
+        names.begin(), names.begin() + count, [](char const* name) { return std::string{name} == "kernel"; }));
+    kernel = {-1.5F, 0.25F, 3.0F, 1.75F};
+    EXPECT_TRUE(call<bool>(own, slots::kVRefitter_setNamedWeights, "kernel", RawWeights{kFloat, kernel.data(), 4}))
+        << errors;
+    EXPECT_TRUE(call<bool>(own, slots::kVRefitter_refitCudaEngine)) << errors;
+    expectRuns(engine);
+    destroy(refitter);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFeatures, timingCachesGoThroughBytes)
+{
+    std::string stored;
+    prepare = [&](Object, Object config) {
+        Object const cache = call<Object>(
+            config, slots::kVBuilderConfig_createTimingCache, static_cast<void const*>(stored.data()), stored.size());
+        ASSERT_NE(cache, nullptr) << errors;
+        EXPECT_TRUE(call<bool>(config, slots::kVBuilderConfig_setTimingCache, cache, false)) << errors;
+        destroy(cache);
+    };
+    afterwards = [&](Object config) {
+        Object const cache = call<Object>(config, slots::kVBuilderConfig_getTimingCache);
+        ASSERT_NE(cache, nullptr);
+        Object const memory = call<Object>(inner(cache, slots::kITimingCache_mImpl), slots::kVTimingCache_serialize);
+        ASSERT_NE(memory, nullptr) << errors;
+        std::string const bytes = bytesOf(memory);
+        EXPECT_FALSE(bytes.empty());
+        EXPECT_TRUE(stored.empty() || bytes == stored) << "the second build has measured again";
+        stored = bytes;
+        destroy(memory);
+    };
+    std::string const first = builtPlan();
+    EXPECT_EQ(builtPlan(), first);
+    Object const engine = load(first);
+    ASSERT_NE(engine, nullptr) << errors;
+    expectRuns(engine);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFeatures, weightsAreStreamedWithinABudget)
+{
+    networkFlags = kSTRONGLY_TYPED;
+    setFlags({kWEIGHT_STREAMING});
+    std::string const plan = builtPlan();
+    for (bool const isSmall : {false, true})
+    {
+        Object const engine = load(plan);
+        ASSERT_NE(engine, nullptr) << errors;
+        Object const own = inner(engine, slots::kICudaEngine_mImpl);
+        auto const all = call<int64_t>(own, slots::kVCudaEngine_getStreamableWeightsSize);
+        EXPECT_GE(all, 4 * static_cast<int64_t>(sizeof(float)));
+        int64_t const budget = isSmall ? 0 : all;
+        EXPECT_TRUE(call<bool>(own, slots::kVCudaEngine_setWeightStreamingBudgetV2, budget)) << errors;
+        EXPECT_EQ(call<int64_t>(own, slots::kVCudaEngine_getWeightStreamingBudgetV2), budget);
+        expectRuns(engine);
+        destroy(engine);
+    }
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFeatures, aPlanForOtherVersionsSaysSoInItsFirstBytes)
+{
+    setFlags({kVERSION_COMPATIBLE, kEXCLUDE_LEAN_RUNTIME});
+    std::string const plan = builtPlan();
+    ASSERT_GT(plan.size(), 28U);
+    EXPECT_EQ(plan.substr(0, 4), "ftrt");
+    uint32_t second{1};
+    std::memcpy(&second, plan.data() + 4, sizeof second);
+    EXPECT_EQ(second, 0);
+    EXPECT_EQ(plan[24], 10);
+    EXPECT_EQ(plan[25], 16);
+    Object const engine = load(plan, true);
+    ASSERT_NE(engine, nullptr) << errors;
+    expectRuns(engine);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFeatures, librariesOfAPlanAreLoadedOnlyWhenAllowed)
+{
+    Dl_info info{};
+    ASSERT_NE(::dladdr(::dlsym(library, "createInferRuntime_INTERNAL"), &info), 0);
+    std::string const path = std::filesystem::path{info.dli_fname}.parent_path() / "libtenon_pad_library.so";
+    ASSERT_TRUE(std::filesystem::exists(path)) << path;
+    std::string const without = builtPlan();
+    prepare = [&](Object, Object config) {
+        char const* const paths[]{path.c_str()};
+        call<void>(
+            config, slots::kVBuilderConfig_setPluginsToSerialize, static_cast<char const* const*>(paths), int32_t{1});
+        EXPECT_EQ(call<int32_t>(config, slots::kVBuilderConfig_getNbPluginsToSerialize), 1);
+        EXPECT_STREQ(call<char const*>(config, slots::kVBuilderConfig_getPluginToSerialize, int32_t{0}), path.c_str());
+    };
+    std::string const plan = builtPlan();
+    EXPECT_GE(plan.size(), without.size() + std::filesystem::file_size(path));
+    EXPECT_EQ(errors, "");
+    EXPECT_EQ(load(plan), nullptr);
+    EXPECT_NE(errors.find("setEngineHostCodeAllowed(true)"), std::string::npos) << errors;
+    errors.clear();
+    Object const engine = load(plan, true);
+    ASSERT_NE(engine, nullptr) << errors;
+    expectRuns(engine);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+namespace
+{
+//! Takes the first of each layer's algorithms, and remembers what it was asked and told.
+class UserSelector : public UserObject
+{
+  public:
+    UserSelector()
+        : UserObject{6, RawInfo{"IAlgorithmSelector", 1, 0}}
+    {
+        set(
+            slots::kIAlgorithmSelector_selectAlgorithms,
+            +[](void* self, Object context, Object const* choices, int32_t count, int32_t* selection) {
+                auto& mine = of<UserSelector>(self);
+                Object const own = inner(context, slots::kIAlgorithmContext_mImpl);
+                mine.layers.emplace_back(call<char const*>(own, slots::kVAlgorithmContext_getName));
+                mine.haveChoices = mine.haveChoices && count > 0 && choices[0] != nullptr;
+                selection[0] = 0;
+                return int32_t{1};
+            });
+        set(
+            slots::kIAlgorithmSelector_reportAlgorithms,
+            +[](void* self, Object const*, Object const* chosen, int32_t count) {
+                auto& mine = of<UserSelector>(self);
+                mine.reported += count;
+                mine.haveChoices = mine.haveChoices && (count == 0 || chosen[0] != nullptr);
+            });
+    }
+    std::vector<std::string> layers;
+    int32_t reported{0};
+    bool haveChoices{true};
+};
+} // namespace
+
+TEST_F(SlotsOfFeatures, aSelectorIsAskedForEachLayer)
+{
+    UserSelector selector;
+    prepare = [&](Object, Object config) {
+        call<void>(config, slots::kVBuilderConfig_setAlgorithmSelector, selector.object());
+        EXPECT_EQ(call<Object>(config, slots::kVBuilderConfig_getAlgorithmSelector), selector.object());
+    };
+    Object const engine = load(builtPlan());
+    ASSERT_NE(engine, nullptr) << errors;
+    EXPECT_GE(selector.layers.size(), 1U);
+    EXPECT_EQ(selector.reported, static_cast<int32_t>(selector.layers.size()));
+    EXPECT_TRUE(selector.haveChoices);
+    for (std::string const& layer : selector.layers)
+        EXPECT_FALSE(layer.empty());
+    expectRuns(engine);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+} // namespace raw
