@@ -7,6 +7,7 @@
 #include "layers/layer_table.h"
 #include "plan/lookup.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <set>
@@ -19,7 +20,10 @@ namespace tenon::inspect
 namespace
 {
 constexpr char const* kDomain{"tenon"};
-constexpr int64_t kFileVersion{10}; //!< The first whose types have four bits.
+//! Versions of the format: the first with integers of four bits, with floats of four, and with powers of two.
+constexpr int64_t kFileVersion{10};
+constexpr int64_t kVersionOfFp4{11};
+constexpr int64_t kVersionOfE8m0{12};
 constexpr uint64_t kMostBytes{std::numeric_limits<int32_t>::max() - (uint64_t{1} << 24)};
 
 //! onnx.TensorProto.DataType.
@@ -67,7 +71,8 @@ class Writer
     std::string unique(std::string const& wished);
     void nameInterface();
     void countWriters();
-    WireMessage typeOf(PlanTensor const& tensor) const;
+    int32_t typeNumber(DType type);
+    WireMessage typeOf(PlanTensor const& tensor);
     WireMessage extentOf(int32_t reg) const;
     void describe(std::string const& name, PlanTensor const& tensor);
     Result<std::string> operand(int32_t index, std::vector<std::string>& weights);
@@ -84,6 +89,8 @@ class Writer
     WireMessage mGraph;
     std::vector<std::string> mNames; //!< By tensor: that of its latest contents; empty: none yet.
     std::map<int32_t, int32_t> mWritersLeft;
+    std::map<int32_t, std::string> mInitializers; //!< By weight: several tensors may read one.
+    int64_t mVersion{kFileVersion};
     std::set<std::string> mUsed;
     std::set<std::string> mNodes;
 };
@@ -125,7 +132,14 @@ WireMessage Writer::extentOf(int32_t reg) const
     return extent.text(2, fmt::format("extent{}", reg)); // Equal names are equal extents.
 }
 
-WireMessage Writer::typeOf(PlanTensor const& tensor) const
+int32_t Writer::typeNumber(DType type)
+{
+    int64_t const needed = type == DType::kE8M0 ? kVersionOfE8m0 : type == DType::kFP4 ? kVersionOfFp4 : kFileVersion;
+    mVersion = std::max(mVersion, needed);
+    return onnxType(type);
+}
+
+WireMessage Writer::typeOf(PlanTensor const& tensor)
 {
     WireMessage shape;
     if (tensor.kind == PlanTensorKind::kValues) // Its extents stand for its elements.
@@ -133,7 +147,7 @@ WireMessage Writer::typeOf(PlanTensor const& tensor) const
     else
         for (int32_t const reg : tensor.extents)
             shape.message(1, extentOf(reg));
-    return WireMessage{}.message(1, WireMessage{}.number(1, onnxType(tensor.dtype)).message(2, shape));
+    return WireMessage{}.message(1, WireMessage{}.number(1, typeNumber(tensor.dtype)).message(2, shape));
 }
 
 void Writer::describe(std::string const& name, PlanTensor const& tensor)
@@ -152,6 +166,8 @@ std::string Writer::weightText(PlanTensor const& tensor) const
 Result<std::string> Writer::initializer(int32_t index)
 {
     PlanTensor const& tensor = mProgram.tensors.at(static_cast<size_t>(index));
+    if (auto const known = mInitializers.find(tensor.index); known != mInitializers.end())
+        return known->second;
     PlanWeight const& weight = mPlan.weights.at(static_cast<size_t>(tensor.index));
     std::string_view data{static_cast<char const*>(weight.data), weight.bytes};
     std::shared_ptr<Constant const> plain;
@@ -167,8 +183,9 @@ Result<std::string> Writer::initializer(int32_t index)
     WireMessage proto;
     for (int64_t const extent : weight.extents)
         proto.number(1, extent);
-    proto.number(2, onnxType(weight.dtype)).text(8, name).text(9, data);
+    proto.number(2, typeNumber(weight.dtype)).text(8, name).text(9, data);
     mGraph.message(5, proto);
+    mInitializers.emplace(tensor.index, name);
     return name;
 }
 
@@ -270,16 +287,20 @@ void Writer::addInterface()
             shape.message(1, extent);
         }
         WireMessage const type =
-            WireMessage{}.message(1, WireMessage{}.number(1, onnxType(io.dtype)).message(2, shape));
+            WireMessage{}.message(1, WireMessage{}.number(1, typeNumber(io.dtype)).message(2, shape));
         mGraph.message(io.isInput ? 11 : 12, WireMessage{}.text(1, name).message(2, type));
     }
 }
 
 Result<std::string> Writer::write()
 {
+    std::set<int32_t> read; // Each once, and of the program that is written: a plan may have several.
+    for (PlanTensor const& tensor : mProgram.tensors)
+        if (tensor.kind == PlanTensorKind::kWeight)
+            read.insert(tensor.index);
     uint64_t bytes{0};
-    for (PlanWeight const& weight : mPlan.weights)
-        bytes += weight.bytes;
+    for (int32_t const weight : read)
+        bytes += mPlan.weights.at(static_cast<size_t>(weight)).bytes;
     if (mOptions.hasWeights && bytes > kMostBytes)
         return badArgument("the weights have {} bytes, and a file of this format at most 2 GiB: leave them out", bytes);
     nameInterface();
@@ -289,7 +310,7 @@ Result<std::string> Writer::write()
     addInterface();
     mGraph.text(2, mPlan.networkName.empty() ? "plan" : clean(mPlan.networkName));
     WireMessage model;
-    model.number(1, kFileVersion).text(2, kDomain).message(7, mGraph);
+    model.number(1, mVersion).text(2, kDomain).message(7, mGraph);
     model.message(8, WireMessage{}.text(1, kDomain).number(2, 1));
     model.message(14, WireMessage{}.text(1, "device").text(2, mProgram.device));
     return model.take();

@@ -212,6 +212,7 @@ struct Plan
     std::optional<PlanRefit> refit;           //!< None: its weights stay as they are.
     std::vector<int64_t> memoryPerProfile;    //!< Arena bytes at each profile's kMAX.
     std::shared_ptr<void const> blob;         //!< Keeps that memory alive; null while building.
+    bool keepsEntriesApart{false};            //!< Of a batch, to the last bit (kDISTRIBUTIVE_INDEPENDENCE).
     bool streamsWeights{false};               //!< Weights may leave memory between the steps that read them.
     std::shared_ptr<PagedMemory const> pages; //!< What the blob stands in where they do; else null.
 };

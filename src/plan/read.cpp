@@ -66,6 +66,7 @@ class Reader
             return PlanNote{stringOf(y.layer()), stringOf(y.text())};
         }));
         plan.debugsUnfused = x.debugs_unfused();
+        plan.keepsEntriesApart = x.entries_apart();
         if (x.refit() != nullptr)
             plan.refit = TENON_TRY(read(*x.refit()));
         plan.blob = owner;

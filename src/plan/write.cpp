@@ -118,7 +118,8 @@ class Writer
         auto const refit = plan.refit ? write(*plan.refit) : fb::Offset<stored::Refit>{};
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
-            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies, refit));
+            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies, refit,
+            plan.keepsEntriesApart));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 

@@ -202,4 +202,27 @@ TEST_F(Threads, S5_contextsOfOneEngineRunConcurrently)
     });
 }
 
+TEST_F(Threads, O5_theTemporaryDirectoryIsSetWhileOthersLoad)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(plan, nullptr);
+    inFourThreads([&](uint32_t i) {
+        for (int32_t k = 0; k < 20; ++k)
+        {
+            if (i == 0)
+            {
+                runtime->setTemporaryDirectory(k % 3 == 0 ? nullptr : k % 3 == 1 ? "/tmp" : "/var/tmp");
+                runtime->setTempfileControlFlags(1U << (k % 2));
+                continue;
+            }
+            char const* const folder = runtime->getTemporaryDirectory();
+            std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+            EXPECT_NE(engine, nullptr);
+            // The name that was told stays readable.
+            EXPECT_TRUE(folder == nullptr || std::string{folder}.ends_with("/tmp")) << folder;
+        }
+    });
+}
+
 } // namespace apitest

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import onnx
 import pytest
+import tensorrt as trt
 from onnx import TensorProto, helper, numpy_helper
 from test_cli import RANGE, OnTerminal, save, tenon
 
@@ -153,3 +154,46 @@ def test_what_takes_long_shows_phase_count_and_rest(command: list[str], phase: s
     assert terminal.process.wait() == 0, terminal.text
     assert re.search(phase + r" +\[[# ]{30}\] +\d+%  about [\d.]+ s left", terminal.text), terminal.text
     assert terminal.text.endswith("\r\x1b[K")
+
+
+def product_of(
+    weights: list[onnx.TensorProto], nodes: list[onnx.NodeProto], opset: int, version: int
+) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "product",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8])],
+        weights,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=version)
+
+
+@pytest.mark.parametrize(
+    "kind, number, version",
+    [(trt.fp4, TensorProto.FLOAT4E2M1, 11), (trt.fp8, TensorProto.FLOAT8E4M3FN, 10), (trt.int8, TensorProto.INT8, 10)],
+)
+def test_the_version_is_one_that_has_the_types(
+    kind: trt.DataType, number: int, version: int, tmp_path: pathlib.Path
+) -> None:
+    """Of a network whose input is of that type."""
+    builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    scale = network.add_constant((), np.float32([0.5])).get_output(0)
+    y = network.add_dequantize(network.add_input("x", kind, (4, 8)), scale, trt.float32).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    (tmp_path / "few.plan").write_bytes(bytes(plan))
+    model = converted(tmp_path / "few.plan", tmp_path / "shown.onnx")
+    assert model.graph.input[0].type.tensor_type.elem_type == number and model.ir_version == version
+
+
+def test_a_weight_that_several_read_is_written_once(tmp_path: pathlib.Path) -> None:
+    weight = np.random.default_rng(10).standard_normal((8, 8)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("MatMul", ["a", "w"], ["y"])]
+    onnx.save(product_of([numpy_helper.from_array(weight, "w")], nodes, 17, 8), tmp_path / "twice.onnx")
+    tenon("build", tmp_path / "twice.onnx", "--quiet")
+    initializers = converted(tmp_path / "twice.plan", tmp_path / "shown.onnx", "--weights").graph.initializer
+    assert len(initializers) >= 1 and len({tensor.raw_data for tensor in initializers}) == len(initializers)
+    np.testing.assert_array_equal(numpy_helper.to_array(initializers[0]), weight)

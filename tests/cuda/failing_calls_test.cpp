@@ -140,6 +140,49 @@ TEST(FailingCalls, areToldByNameAndLeaveNothingBehind)
         EXPECT_TRUE(told.contains(call)) << call;
 }
 
+//! Asks for the run that has failed while it is told so, as a logger may that asks its context.
+struct Asking final : RunListener
+{
+    Error failed(RunFailure const& failure) override
+    {
+        ++count;
+        wasOver = fence->isOver() && fence->wait(nullptr);
+        hadFailed = static_cast<cuda::CudaFence const&>(*fence).state().failed().has_value();
+        return failure.error;
+    }
+
+    Fence const* fence{nullptr};
+    int32_t count{0};
+    bool wasOver{false};
+    bool hadFailed{false};
+};
+
+TEST(FailingCalls, aListenerMayAskForTheRunThatHasFailed)
+{
+    constexpr int kUnknown{999};
+    Owned const a{fake(), false};
+    Owned const b{fake(), false};
+    OwnStep step;
+    auto const prepared =
+        prepare(fake(), step, StepRole::kReorder, Place::kDevice, a.data, b.data, Layout::kChannelsLast);
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    auto const stream = fake().createStream();
+    ASSERT_TRUE(stream);
+    Asking listener;
+    std::unique_ptr<Fence> const fence = fake().makeFence();
+    listener.fence = fence.get();
+    RunFailure failure;
+    ASSERT_TRUE(
+        fake().run({&step.launch, 1}, {.stream = *stream, .fence = fence.get(), .listener = &listener}, failure));
+    tenonFakeFailAll("cuEventQuery", kUnknown);
+    EXPECT_TRUE(fence->isOver());
+    tenonFakeFailAll(nullptr, 0);
+    EXPECT_EQ(listener.count, 1);
+    EXPECT_TRUE(listener.wasOver);
+    EXPECT_TRUE(listener.hadFailed);
+    fake().destroyStream(*stream);
+}
+
 TEST(FailingCalls, afterAStickyErrorTheDeviceSaysSoOnEveryCall)
 {
     auto* const device = new CudaDevice{fake().api(), 0}; // Modules of it are kept until the process ends.

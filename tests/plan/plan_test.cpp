@@ -86,6 +86,7 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     Bytes const plain = written(*before);
     before->notes = {{"sum", "a note"}, {"relu", ""}};
     before->debugsUnfused = true;
+    before->keepsEntriesApart = true;
     auto const after = readCopy(written(*before));
     ASSERT_TRUE(after) << after.error().message;
     ASSERT_EQ(after->notes.size(), 2U);
@@ -93,10 +94,12 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     EXPECT_EQ(after->notes[0].text, "a note");
     EXPECT_EQ(after->notes[1].layer, "relu");
     EXPECT_TRUE(after->debugsUnfused);
+    EXPECT_TRUE(after->keepsEntriesApart);
     auto const without = readCopy(plain);
     ASSERT_TRUE(without);
     EXPECT_TRUE(without->notes.empty());
     EXPECT_FALSE(without->debugsUnfused);
+    EXPECT_FALSE(without->keepsEntriesApart);
 }
 
 //! A plan whose one weight can be replaced; its source graph is its portable one.

@@ -1,6 +1,7 @@
 """Rule G16: with DISTRIBUTIVE_INDEPENDENCE an entry of a batch has the bits that it has when it runs alone."""
 
 import os
+import pathlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -89,6 +90,15 @@ def quantized(network: trt.INetworkDefinition, x: trt.ITensor) -> trt.ITensor:
     return layer.get_output(0)
 
 
+def few_bits(network: trt.INetworkDefinition, x: trt.ITensor) -> trt.ITensor:
+    weights = RANDOM.integers(-128, 128, (300, 100)).astype(np.int8)
+    factor = network.add_constant((), np.float32([0.01])).get_output(0)
+    stored = network.add_constant(weights.shape, weights).get_output(0)
+    read = network.add_dequantize(stored, factor, trt.float32).get_output(0)
+    none = trt.MatrixOperation.NONE
+    return network.add_matrix_multiply(x, none, read, none).get_output(0)
+
+
 CASES: dict[str, tuple[Make, tuple[int, ...]]] = {
     "convolution of an image": (convolution(3, 16, 3), (3, 32, 32)),
     "convolution in tiles": (convolution(64, 64, 3), (64, 28, 28)),
@@ -110,10 +120,11 @@ CASES: dict[str, tuple[Make, tuple[int, ...]]] = {
     "pooling": (pooling, (16, 13, 13)),
     "activations": (chain, (777,)),
     "int8 convolution": (quantized, (16, 12, 12)),
+    "product with weights of 8 bits": (few_bits, (300,)),
 }
 
 
-def engine_of(make: Make, shape: tuple[int, ...], level: int) -> trt.ICudaEngine:
+def plan_of(make: Make, shape: tuple[int, ...], level: int) -> trt.IHostMemory:
     builder = trt.Builder(LOGGER)
     network = builder.create_network()
     y = make(network, network.add_input("x", trt.float32, (-1, *shape)))
@@ -126,7 +137,7 @@ def engine_of(make: Make, shape: tuple[int, ...], level: int) -> trt.ICudaEngine
     config.add_optimization_profile(profile)
     plan = builder.build_serialized_network(network, config)
     assert plan is not None
-    return trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
+    return plan
 
 
 def run(context: trt.IExecutionContext, x: np.ndarray) -> np.ndarray:
@@ -140,8 +151,11 @@ def run(context: trt.IExecutionContext, x: np.ndarray) -> np.ndarray:
 
 def check(name: str, level: int) -> None:
     make, shape = CASES[name]
-    engine = engine_of(make, shape, level)
-    context = engine.create_execution_context()
+    check_plan(plan_of(make, shape, level), shape)
+
+
+def check_plan(plan: trt.IHostMemory | bytes, shape: tuple[int, ...]) -> None:
+    context = trt.Runtime(LOGGER).deserialize_cuda_engine(plan).create_execution_context()
     for batch in (2, 3, 4, 7, MOST):
         x = normal(batch, *shape)
         together = run(context, x)
@@ -166,3 +180,45 @@ def test_the_same_on_other_machines(isa: str, threads: int) -> None:
     folder = os.path.dirname(__file__)
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+AGAIN = ("convolution in tiles", "product with weights of 8 bits")
+
+
+def plan_for(device: str, name: str, path: pathlib.Path, **more: str) -> bytes:
+    """Made in another process, which has another device."""
+    code = (
+        "import sys, test_batch_independence as t\nopen(sys.argv[1], 'wb').write(t.plan_of(*t.CASES[sys.argv[2]], 3))"
+    )
+    environment = os.environ | {"TENON_DEVICE": device} | more
+    command = [sys.executable, "-c", code, str(path), name]
+    done = subprocess.run(command, cwd=os.path.dirname(__file__), env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_plan_that_is_planned_again_keeps_it(tmp_path: pathlib.Path, name: str) -> None:
+    """Rule G16: for the CPU, of a plan for the reference, which has other kernels."""
+    check_plan(plan_for("ref", name, tmp_path / "plan"), CASES[name][1])
+
+
+def test_a_device_that_cannot_keep_it_refuses_the_plan(tmp_path: pathlib.Path) -> None:
+    """Rule G16."""
+    build = pathlib.Path(os.environ.get("TENON_BUILD", pathlib.Path(__file__).parents[2] / "build")).resolve()
+    fake = build / "fake_cuda"
+    if not (fake / "libcuda.so.1").exists():
+        pytest.skip("this build has no fake driver")
+    (tmp_path / "plan").write_bytes(bytes(plan_of(*CASES[AGAIN[1]], 3)))
+    code = (
+        "import sys, tensorrt as trt\ntrt.Runtime(trt.Logger()).deserialize_cuda_engine(open(sys.argv[1], 'rb').read())"
+    )
+    environment = os.environ | {
+        "TENON_DEVICE": "cuda",
+        "LD_LIBRARY_PATH": f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":"),
+        "TENON_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    command = [sys.executable, "-c", code, str(tmp_path / "plan")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert "the plan was built with BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, which device 'cuda" in said, said

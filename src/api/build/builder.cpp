@@ -346,8 +346,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     optimizing.progress = &progress;
     optimizing.progressParent = kBuildPhase;
     optimizing.log = &log;
-    if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE)) // Its kernel rounds few rows otherwise than many.
-        optimizing.disabled.emplace_back("fuse-weight-dequantization");
+    if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE))
+        optimizing.disabled = rulesThatJoinEntries();
     TENON_TRY(optimize(written.graph, optimizing));
     if (!progress.stepComplete(kBuildPhase, 1))
         return cancelled();
@@ -380,6 +380,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (config.has(BuilderFlag::kSTRIP_PLAN))
         stripWeights(plan);
     plan.debugsUnfused = network.debugsUnfused();
+    plan.keepsEntriesApart = config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE);
     plan.code.insert(plan.code.end(), libraries.begin(), libraries.end());
     plan.streamsWeights = config.has(BuilderFlag::kWEIGHT_STREAMING);
     if (plan.streamsWeights && !mDevice.device->usesHostMemory())

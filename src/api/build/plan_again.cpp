@@ -1,6 +1,7 @@
 // planAgain: reading back, undoing what the device does not take, optimizing, planning.
 #include "api/build/plan_again.h"
 
+#include "api/lowering/entries_apart.h"
 #include "backend/reference_offer.h"
 #include "base/knobs.h"
 #include "base/trace.h"
@@ -80,6 +81,19 @@ class Taken
 
 } // namespace
 
+namespace
+{
+//! What the build has promised of batches no device may drop in silence.
+Result<Done> checkEntries(Plan const& stored, DeviceChoice const& device)
+{
+    if (stored.keepsEntriesApart && !device.device->runsHostCode())
+        return badConfig("the plan was built with BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, which device '{}' does not "
+                         "have: run it on the CPU, or build for this device without the flag",
+            device.device->name());
+    return Done{};
+}
+} // namespace
+
 PlanOptions planOptionsOf(Plan const& stored)
 {
     PlanOptions options;
@@ -102,6 +116,7 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
         devicesOf(stored), device.device->name()));
     BackendEntry const* const packer = packerOf(stored);
     TENON_TRY(checkPlugins(stored, plugins));
+    TENON_TRY(checkEntries(stored, device));
     auto const layer = [&](PlanNode const& node) { return storedLayer(node, plugins); };
     Graph graph = TENON_TRY(readGraph(stored, {layer, packer == nullptr ? nullptr : packer->unpack}));
     Backend const backend = device.backend->backend();
@@ -113,6 +128,8 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     optimizing.fusion = switchOf(Knob::kFusion, true);
     optimizing.decisions = &planning.decisions;
     optimizing.log = &log;
+    if (stored.keepsEntriesApart)
+        optimizing.disabled = rulesThatJoinEntries();
     std::function<bool(Graph const&, Node const&)> taken; // Fusing asks nobody.
     optimizing.spares = Taken{backend, target, TENON_TRY(symbolValues(graph, planning, 0, ProfilePoint::kOpt))};
     TENON_TRY(undoFusions(graph, optimizing));
@@ -125,6 +142,7 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     Plan plan = TENON_TRY(makePlan(graph, backend, target, std::move(planning)));
     plan.notes = stored.notes;
     plan.debugsUnfused = stored.debugsUnfused;
+    plan.keepsEntriesApart = stored.keepsEntriesApart;
     plan.streamsWeights = stored.streamsWeights;
     for (PlanCode code : stored.code)
         if (code.form == CodeForm::kPluginLibrary) // What kernels run is compiled anew.

@@ -48,4 +48,9 @@ Result<Done> keepEntriesApart(Graph& graph)
     return Done{};
 }
 
+std::vector<std::string> rulesThatJoinEntries()
+{
+    return {"fuse-weight-dequantization"}; // Its kernel rounds few rows otherwise than many.
+}
+
 } // namespace tenon::api

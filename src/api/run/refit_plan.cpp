@@ -3,6 +3,7 @@
 #include "api/run/refit_plan.h"
 
 #include "api/build/plan_again.h"
+#include "api/lowering/entries_apart.h"
 #include "base/check.h"
 #include "base/knobs.h"
 #include "ir/replaceable.h"
@@ -80,6 +81,8 @@ Result<Plan> planSource(RefitRequest const& request, Plan const& source, Program
     optimizing.fusion = switchOf(Knob::kFusion, true);
     optimizing.decisions = &planning.decisions;
     optimizing.log = &request.log;
+    if (request.plan.keepsEntriesApart)
+        optimizing.disabled = rulesThatJoinEntries();
     TENON_TRY(optimize(graph, optimizing));
     planning.decisions.clear();
     return makePlan(graph, request.device.backend->backend(), target, std::move(planning));

@@ -73,10 +73,9 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
 Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages)
 {
     return deserializeEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
-        &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed, mTemporaryDirectory.value_or(""),
+        &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed, temporaryDirectory(),
         [&](Plan const& plan) {
-            return mLibraries.load(
-                plan, mHostCodeAllowed, {mTempfileFlags, mTemporaryDirectory.value_or("")}, mPlugins);
+            return mLibraries.load(plan, mHostCodeAllowed, {mTempfileFlags, temporaryDirectory()}, mPlugins);
         },
         std::move(pages)});
 }
@@ -86,7 +85,7 @@ ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (path == nullptr)
             return badArgument("the path is null");
-        std::string const folder = mTemporaryDirectory.value_or("");
+        std::string const folder = temporaryDirectory();
         bool const mayStream = mDevice.device->usesHostMemory();
         PlanFile file = TENON_TRY(readPlanFile(path, mayStream ? &folder : nullptr));
         return load(file.bytes, std::move(file.owner), std::move(file.pages));
@@ -188,16 +187,26 @@ void Runtime::setTemporaryDirectory(char const* path) noexcept
 {
     fencedDone(mReporting.log(), "IRuntime::setTemporaryDirectory", [&]() -> Result<Done> {
         if (path == nullptr)
-            mTemporaryDirectory.reset();
-        else
-            mTemporaryDirectory = TENON_TRY(checkedName(path, "the temporary directory"));
+        {
+            mTemporaryDirectory = nullptr;
+            return Done{};
+        }
+        std::string name = TENON_TRY(checkedName(path, "the temporary directory"));
+        std::scoped_lock const lock{mDirectoriesMutex};
+        mTemporaryDirectory = mDirectories.insert(std::move(name)).first->c_str();
         return Done{};
     });
 }
 
+std::string Runtime::temporaryDirectory() const
+{
+    char const* const name = mTemporaryDirectory;
+    return name == nullptr ? "" : name;
+}
+
 char const* Runtime::getTemporaryDirectory() const noexcept
 {
-    return mTemporaryDirectory ? mTemporaryDirectory->c_str() : nullptr;
+    return mTemporaryDirectory;
 }
 
 void Runtime::setTempfileControlFlags(uint32_t flags) noexcept

@@ -10,6 +10,9 @@
 #include "backend/device_choice.h"
 
 #include <atomic>
+#include <mutex>
+#include <set>
+#include <string>
 
 namespace tenon::api
 {
@@ -60,6 +63,8 @@ class Runtime final : public missing::Runtime,
     }
 
   private:
+    //! Empty: not set.
+    std::string temporaryDirectory() const;
     Result<nvinfer1::ICudaEngine*> load(
         ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages = nullptr);
 
@@ -70,8 +75,10 @@ class Runtime final : public missing::Runtime,
     // Other threads load meanwhile.
     std::atomic<nvinfer1::IGpuAllocator*> mAllocator{nullptr};
     std::atomic<int32_t> mMaxThreads{0}; //!< 0: not set (rule B9).
-    std::optional<std::string> mTemporaryDirectory;
-    uint32_t mTempfileFlags{0b11};
+    std::atomic<char const*> mTemporaryDirectory{nullptr}; //!< Null: not set; else one of the next.
+    std::mutex mDirectoriesMutex;
+    std::set<std::string> mDirectories; //!< All that were set: whoever has asked for one keeps its address.
+    std::atomic<uint32_t> mTempfileFlags{0b11};
     std::atomic<bool> mHostCodeAllowed{false};
 };
 

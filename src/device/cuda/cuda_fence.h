@@ -29,7 +29,8 @@ struct RunState
     bool isRecorded{false}; //!< It begins anew with each launch of a graph.
     size_t turnsUsed{0};
     std::deque<HostTurn> turns; //!< Addresses stay; kept from run to run.
-    std::mutex mutex;           //!< Of the next two.
+    //! Of the next two. The listener is told under it, and the user's logger behind it may ask for this very run.
+    std::recursive_mutex mutex;
     bool hasFailed{false};
     RunFailure failure;
 
@@ -69,7 +70,7 @@ class CudaFence final : public Fence
     StopWords& mWords;
     void* mEvent{nullptr};
     mutable RunState mState;
-    mutable std::mutex mMutex; //!< Of what follows.
+    mutable std::recursive_mutex mMutex; //!< Of what follows; held while a failure is told, as above.
     mutable bool mIsPending{false};
     void* mStream{nullptr}; //!< Of the last mark.
     int32_t mGeneration{0};
