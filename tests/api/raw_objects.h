@@ -103,7 +103,7 @@ class Slots : public ::testing::Test
     {
         Object const builder = create("createInferBuilder_INTERNAL");
         Object const slotsOfBuilder = inner(builder, slots::kIBuilder_mImpl);
-        Object const network = call<Object>(slotsOfBuilder, slots::kVBuilder_createNetworkV2, networkFlags);
+        Object const network = call<Object>(slotsOfBuilder, slots::kVBuilder_createNetworkV2, uint32_t{0});
         Object const net = inner(network, slots::kINetworkDefinition_mImpl);
         RawDims const shape{4, {-1, 2, 3, 3}};
         Object const x = call<Object>(net, slots::kVNetworkDefinition_addInput, "x", kFloat, &shape);
@@ -170,7 +170,6 @@ class Slots : public ::testing::Test
 
     void* library{nullptr};
     std::string errors;
-    uint32_t networkFlags{0};
     std::function<void(Object net, Object config)> prepare; //!< Before a build: flags and names.
     std::function<void(Object config)> afterwards;
     std::array<void const*, 5> table{nullptr, nullptr, reinterpret_cast<void const*>(&takeMessage),

@@ -1,5 +1,5 @@
-// Features of engines by a program that never saw a header of ours: refitting, timing caches, streamed weights, plans
-// for other versions, libraries in plans, algorithm selectors.
+// Features of engines by a program that never saw a header of ours: refitting, timing caches, plans for other versions,
+// libraries in plans, algorithm selectors.
 #include "raw_objects.h"
 
 #include <cstring>
@@ -11,12 +11,10 @@ namespace
 {
 using tenon::test::DeviceArray;
 
-// Numbers of BuilderFlag and NetworkDefinitionCreationFlag in 10.x.
+// Numbers of BuilderFlag in 10.x.
 constexpr int32_t kREFIT{4};
 constexpr int32_t kVERSION_COMPATIBLE{13};
 constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
-constexpr int32_t kWEIGHT_STREAMING{21};
-constexpr uint32_t kSTRONGLY_TYPED{1U << 1};
 
 std::string bytesOf(Object memory)
 {
@@ -136,27 +134,6 @@ TEST_F(SlotsOfFeatures, timingCachesGoThroughBytes)
     ASSERT_NE(engine, nullptr) << errors;
     expectRuns(engine);
     destroy(engine);
-    EXPECT_EQ(errors, "");
-}
-
-TEST_F(SlotsOfFeatures, weightsAreStreamedWithinABudget)
-{
-    networkFlags = kSTRONGLY_TYPED;
-    setFlags({kWEIGHT_STREAMING});
-    std::string const plan = builtPlan();
-    for (bool const isSmall : {false, true})
-    {
-        Object const engine = load(plan);
-        ASSERT_NE(engine, nullptr) << errors;
-        Object const own = inner(engine, slots::kICudaEngine_mImpl);
-        auto const all = call<int64_t>(own, slots::kVCudaEngine_getStreamableWeightsSize);
-        EXPECT_GE(all, 4 * static_cast<int64_t>(sizeof(float)));
-        int64_t const budget = isSmall ? 0 : all;
-        EXPECT_TRUE(call<bool>(own, slots::kVCudaEngine_setWeightStreamingBudgetV2, budget)) << errors;
-        EXPECT_EQ(call<int64_t>(own, slots::kVCudaEngine_getWeightStreamingBudgetV2), budget);
-        expectRuns(engine);
-        destroy(engine);
-    }
     EXPECT_EQ(errors, "");
 }
 

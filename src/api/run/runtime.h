@@ -74,7 +74,7 @@ class Runtime final : public missing::Runtime,
     DeviceChoice mDevice;
     // Other threads load meanwhile.
     std::atomic<nvinfer1::IGpuAllocator*> mAllocator{nullptr};
-    std::atomic<int32_t> mMaxThreads{0}; //!< 0: not set (rule B9).
+    std::atomic<int32_t> mMaxThreads{0};                   //!< 0: not set (rule B9).
     std::atomic<char const*> mTemporaryDirectory{nullptr}; //!< Null: not set; else one of the next.
     std::mutex mDirectoriesMutex;
     std::set<std::string> mDirectories; //!< All that were set: whoever has asked for one keeps its address.
