@@ -197,7 +197,7 @@ class Lowering
             finish(i, row);
         else
             finish(i, emit({.op = kOps[static_cast<size_t>(from)][static_cast<size_t>(to)], .a = row}));
-        if (node.dtype == DType::kHALF || node.dtype == DType::kBF16)
+        if (node.dtype == DType::kHALF || node.dtype == DType::kBF16 || node.dtype == DType::kFP8)
             mRow[i] = emit({.op = TapeOp::kRoundTo, .type = node.dtype, .a = mRow[i]});
         return Done{};
     }
@@ -417,7 +417,8 @@ Result<TapeKind> tapeKindOf(DType type)
     {
     case DType::kFLOAT:
     case DType::kHALF:
-    case DType::kBF16: return TapeKind::kReal;
+    case DType::kBF16:
+    case DType::kFP8: return TapeKind::kReal;
     case DType::kINT8:
     case DType::kUINT8:
     case DType::kINT32:
@@ -427,10 +428,13 @@ Result<TapeKind> tapeKindOf(DType type)
     }
 }
 
-Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs)
+Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs, bool takesFp8)
 {
     TENON_TRY(expr.verify());
     std::vector<TensorType> types = TENON_TRY(typesOf(expr, inputs));
+    auto const isFp8 = [](TensorType const& type) { return type.dtype == DType::kFP8; };
+    if (!takesFp8 && std::ranges::any_of(types, isFp8))
+        return badArgument("no tape works on {} here", nameOf(DType::kFP8));
     return Lowering{expr, std::move(types), inputs.size()}.run();
 }
 

@@ -92,7 +92,7 @@ struct Tape
 };
 
 //! `inputs`: element types; those of absent inputs are not looked at. An error names the operation that has no tape
-//! form.
-Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs);
+//! form. `takesFp8`: whoever runs the tape reads and rounds to fp8.
+Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs, bool takesFp8 = false);
 
 } // namespace tenon

@@ -4,6 +4,7 @@
 #include "base/type_set.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tenon
 {
@@ -16,6 +17,9 @@ struct FusionLimits
     TypeSet attentionTypes;        //!< Of q, k and v.
     TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
     size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
+    TypeSet quantizedTypes;        //!< Of the operands of such products: int8, fp8.
+    TypeSet quantizedResults;      //!< Of real numbers that they give.
+    int64_t quantizedGrain{0};     //!< They take depths of so many alone, and no groups; 0: all that there are.
     TypeSet weightOnlyTypes;       //!< Of constant weights that products with float32 read as they are, with scales.
     size_t pointwiseInputs{0};     //!< Tensors that one pointwise step reads.
     size_t pointwiseOperations{0}; //!< Operations and operands in its expression.

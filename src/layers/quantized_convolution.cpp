@@ -16,7 +16,7 @@ KernelChannels QuantizedConvolution::channels(std::vector<int64_t> const& kernel
 Result<TensorType> QuantizedConvolution::infer(Inputs const& in) const
 {
     TensorType type =
-        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale}));
+        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
     TENON_TRY(checkKernelScales(in, kName, ShapeExpr{product.nbOutputMaps}));
     return type;
 }
@@ -24,7 +24,7 @@ Result<TensorType> QuantizedConvolution::infer(Inputs const& in) const
 Result<std::vector<HostTensor>> QuantizedConvolution::reference(HostTensors const& in) const
 {
     return quantizedReference(
-        in, *makeLayer(product), product.epilogue, {inputScale, outputScale}, channels(in.at(1)->extents));
+        in, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}, channels(in.at(1)->extents));
 }
 
 } // namespace tenon

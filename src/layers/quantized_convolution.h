@@ -1,4 +1,4 @@
-// QuantizedConvolution: a convolution of int8 numbers, with what follows up to the next rounding.
+// QuantizedConvolution: a convolution of int8 or fp8 numbers, with what follows up to the next rounding.
 #pragma once
 
 #include "layers/convolution.h"
@@ -9,19 +9,20 @@ namespace tenon
 {
 
 //! Inputs: see QuantizedOperands. The result is round(product(inputScale · x, scale · kernel, bias, …) / outputScale)
-//! in int8; without an output scale it is the product, in float32.
+//! in the type of x; without an output scale it is the product, in `realType`.
 struct QuantizedConvolution : QuantizedOperands
 {
     static constexpr std::string_view kName{"QuantizedConvolution"};
     Convolution product;
     float inputScale{1.0F};
     float outputScale{0.0F};
+    DType realType{DType::kFLOAT};
 
     static constexpr auto fields()
     {
         return std::tuple{field(1, "product", &QuantizedConvolution::product),
             field(2, "inputScale", &QuantizedConvolution::inputScale),
-            field(3, "outputScale", &QuantizedConvolution::outputScale)};
+            field(3, "outputScale", &QuantizedConvolution::outputScale), field(4, "realType", &QuantizedConvolution::realType)};
     }
 
     //! Of the elements of a kernel with these extents.

@@ -24,7 +24,7 @@ Result<TensorType> QuantizedMatrixMultiply::infer(Inputs const& in) const
                       "takes x as it is and a matrix as kernel")
                   .done());
     TensorType type =
-        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale}));
+        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
     TENON_TRY(checkKernelScales(in, kName, type.shape.back()));
     return type;
 }
@@ -32,7 +32,7 @@ Result<TensorType> QuantizedMatrixMultiply::infer(Inputs const& in) const
 Result<std::vector<HostTensor>> QuantizedMatrixMultiply::reference(HostTensors const& in) const
 {
     return quantizedReference(
-        in, *makeLayer(product), product.epilogue, {inputScale, outputScale}, channels(in.at(1)->extents));
+        in, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}, channels(in.at(1)->extents));
 }
 
 } // namespace tenon

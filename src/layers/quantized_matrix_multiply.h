@@ -1,4 +1,4 @@
-// QuantizedMatrixMultiply: matrix products of int8 numbers, with what follows up to the next rounding.
+// QuantizedMatrixMultiply: matrix products of int8 or fp8 numbers, with what follows up to the next rounding.
 #pragma once
 
 #include "layers/layer_table.h"
@@ -9,19 +9,20 @@ namespace tenon
 {
 
 //! Inputs: see QuantizedOperands. The result is round(product(inputScale · x, scale · kernel, bias, …) / outputScale)
-//! in int8; without an output scale it is the product, in float32.
+//! in the type of x; without an output scale it is the product, in `realType`.
 struct QuantizedMatrixMultiply : QuantizedOperands
 {
     static constexpr std::string_view kName{"QuantizedMatrixMultiply"};
     MatrixMultiply product;
     float inputScale{1.0F};
     float outputScale{0.0F};
+    DType realType{DType::kFLOAT};
 
     static constexpr auto fields()
     {
         return std::tuple{field(1, "product", &QuantizedMatrixMultiply::product),
             field(2, "inputScale", &QuantizedMatrixMultiply::inputScale),
-            field(3, "outputScale", &QuantizedMatrixMultiply::outputScale)};
+            field(3, "outputScale", &QuantizedMatrixMultiply::outputScale), field(4, "realType", &QuantizedMatrixMultiply::realType)};
     }
 
     //! Of the elements of a kernel with these extents.

@@ -38,6 +38,8 @@ Result<Done> QuantizedScales::verify() const
 {
     if (!isInt8Scale(std::abs(input)) || (output != 0.0F && !isInt8Scale(output)))
         return badArgument("has scales {} and {}", input, output);
+    if (real != DType::kFLOAT && real != DType::kHALF && real != DType::kBF16)
+        return badArgument("gives real numbers in {}; it can in float32, float16 and bfloat16", nameOf(real));
     return Done{};
 }
 
@@ -46,10 +48,12 @@ Result<TensorType> inferQuantized(
 {
     Check check{in, kind};
     check.fields(scales.verify());
-    check.count(2, QuantizedOperands::kFirstExtra + epilogue.extraInputs()).types(0, {DType::kINT8});
-    check.types(1, {DType::kINT8}).types(2, {DType::kFLOAT});
+    check.count(2, QuantizedOperands::kFirstExtra + epilogue.extraInputs()).types(0, {DType::kINT8, DType::kFP8});
+    check.types(2, {DType::kFLOAT, scales.real});
     check.that(in.has(QuantizedOperands::kScales), "lacks the scales of its kernel");
     TENON_TRY(check.done());
+    DType const narrow = in.type(0).dtype;
+    TENON_TRY(check.types(1, {narrow}).done());
     std::vector<TensorType> types(static_cast<size_t>(in.size()));
     std::vector<Input> inner;
     for (int32_t const i : inputsOfProduct(in.size()))
@@ -57,7 +61,7 @@ Result<TensorType> inferQuantized(
         Input each = in[i];
         if (in.has(i))
         {
-            check.types(i, {DType::kINT8, DType::kFLOAT});
+            check.types(i, {narrow, DType::kFLOAT, scales.real});
             types[static_cast<size_t>(i)] = {DType::kFLOAT, in.type(i).shape};
             each.type = &types[static_cast<size_t>(i)];
         }
@@ -71,7 +75,7 @@ Result<TensorType> inferQuantized(
     for (int32_t i = QuantizedOperands::kFirstExtra; i < last && i < in.size(); ++i)
         check.input(i, !in.has(i) || in.type(i).shape.size() == type.shape.size(), "has another rank than the result");
     TENON_TRY(check.done());
-    type.dtype = scales.output > 0.0F ? DType::kINT8 : DType::kFLOAT;
+    type.dtype = scales.output > 0.0F ? narrow : scales.real;
     return type;
 }
 
@@ -125,17 +129,18 @@ Result<std::vector<HostTensor>> quantizedReference(HostTensors const& in, Layer 
             continue;
         if (extra >= in.size() || in[extra] == nullptr)
             return badArgument("extra input {} is missing, an epilogue step reads it", extra);
-        if (in[extra]->dtype == DType::kINT8)
+        if (isQuantizedType(in[extra]->dtype))
             for (double& value : made.at(made.size() - (in.size() - extra)).reals)
                 value *= static_cast<double>(step.alpha);
         ++extra;
     }
     std::vector<HostTensor> result = TENON_TRY(product.reference(inner));
-    if (scales.output == 0.0F)
-        return result;
-    HostTensor out{DType::kINT8, result.at(0).extents};
+    DType const narrow = in[0]->dtype;
+    HostTensor out{scales.output > 0.0F ? narrow : scales.real, result.at(0).extents};
     for (int64_t i = 0; i < out.count(); ++i)
-        out.set(i, quantized(result[0].real(i), static_cast<double>(scales.output), DType::kINT8));
+        out.set(i,
+            scales.output > 0.0F ? quantized(result[0].real(i), static_cast<double>(scales.output), narrow)
+                                 : result[0].real(i));
     return std::vector<HostTensor>{std::move(out)};
 }
 

@@ -1,4 +1,4 @@
-// QuantizedProduct: what int8 convolutions and int8 matrix products share. Made by passes of a product between
+// QuantizedProduct: what convolutions and matrix products of int8 or fp8 numbers share. Made by passes of a product between
 // Dequantize and Quantize layers; the fields are those of the product in real numbers and the scales around it.
 #pragma once
 
@@ -8,13 +8,19 @@
 namespace tenon
 {
 
-//! Inputs: x and kernel of int8, bias of float32 (optional), scales of the kernel in float32 (one, or one per output
-//! channel), then the extra inputs of the product's epilogue: int8, to be multiplied by the step's alpha, or float32.
+//! Inputs: x and kernel, both of int8 or both of fp8, bias in real numbers (optional), scales of the kernel in float32
+//! (one, or one per output channel), then the extra inputs of the product's epilogue: of the type of x, to be multiplied
+//! by the step's alpha, or real numbers. These are of the layer's real type, or of float32.
 struct QuantizedOperands
 {
     static constexpr int32_t kScales{3};
     static constexpr int32_t kFirstExtra{4};
 };
+
+inline bool isQuantizedType(DType type) noexcept
+{
+    return type == DType::kINT8 || type == DType::kFP8;
+}
 
 //! What multiplies two int8 numbers may add up so many products of them in an int32.
 inline constexpr int64_t kMaxInt8Depth{int64_t{1} << 16};
@@ -38,7 +44,8 @@ bool isInt8Scale(float scale) noexcept;
 struct QuantizedScales
 {
     float input;
-    float output; //!< 0: the result stays float32.
+    float output; //!< 0: the result is in real numbers.
+    DType real;   //!< The type of these.
 
     Result<Done> verify() const;
 };

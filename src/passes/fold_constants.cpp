@@ -2,6 +2,7 @@
 // reference, from what is known of a shape tensor, or as the same memory under other extents.
 #include "layers/convolution.h"
 #include "layers/dequantize.h"
+#include "layers/quantized_product.h"
 #include "layers/fill.h"
 #include "layers/matrix_multiply.h"
 #include "layers/shuffle.h"
@@ -42,7 +43,7 @@ bool isWithin(Graph const& graph, Node const& node)
 bool hasReferenceForm(DType type)
 {
     return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == kFloat64
-        || type == DType::kINT8 || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64
+        || isQuantizedType(type) || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64
         || type == DType::kBOOL;
 }
 
@@ -126,10 +127,10 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     return made;
 }
 
-//! Weights that a product reads dequantized: a device may multiply their int8 numbers.
-bool areInt8Weights(Graph const& graph, Node const& node)
+//! Weights that a product reads dequantized: a device may multiply their int8 or fp8 numbers.
+bool areQuantizedWeights(Graph const& graph, Node const& node)
 {
-    if (as<Dequantize>(*node.layer) == nullptr || graph.typeOf(node.input(0)).dtype != DType::kINT8
+    if (as<Dequantize>(*node.layer) == nullptr || !isQuantizedType(graph.typeOf(node.input(0)).dtype)
         || graph.typeOf(node.output()).rank() < 2)
         return false;
     return std::ranges::any_of(graph.uses(node.output()), [&](Use const& use) {
@@ -173,8 +174,8 @@ Rewrite throughReference(Graph const& graph, Node const& node)
 
 Rewrite foldConstants(Graph const& graph, Node const& node)
 {
-    if (areInt8Weights(graph, node))
-        return skip("int8 weights of a product");
+    if (areQuantizedWeights(graph, node))
+        return skip("int8 or fp8 weights of a product");
     return foldWeights(graph, node);
 }
 

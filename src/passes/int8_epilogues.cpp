@@ -31,7 +31,7 @@ Node const* closedProduct(Graph const& graph, Dequantized const& x)
 {
     Node const* const producer = graph.producerOf(x.source);
     std::optional<Int8Product> const product = int8ProductOf(producer);
-    return product && product->outputScale == x.scale && isReadOnce(graph, x.source)
+    return product && product->outputScale == x.scale && x.narrowType == DType::kINT8 && isReadOnce(graph, x.source)
             && isReadOnce(graph, x.node->output())
         ? producer
         : nullptr;
@@ -93,13 +93,15 @@ Rewrite openInt8Product(Graph const& graph, Node const& node, FusionLimits const
     std::optional<Dequantized> const x =
         node.outputs.size() == 1 && limits.int8Steps > 0 ? dequantizedBy(graph, node.output()) : std::nullopt;
     Node const* const producer = x ? closedProduct(graph, *x) : nullptr;
-    if (producer == nullptr || !wantsReals(graph, node.output(), *producer))
+    if (producer == nullptr || !limits.quantizedResults.has(x->realType)
+        || !wantsReals(graph, node.output(), *producer))
         return skip();
     Int8Product product = *int8ProductOf(producer);
     if (product.epilogue.steps.size() + 1 >= limits.int8Steps)
         return skip("the epilogue is full");
     product.epilogue.steps.push_back({EpilogueKind::kRound, product.outputScale});
     product.outputScale = 0.0F;
+    product.realType = x->realType;
     Patch patch{graph, node};
     patch.covers({producer->id, node.id});
     patch.replace(node.output(), patch.add(withProduct(*producer, product), producer->inputs));
@@ -126,7 +128,8 @@ Rewrite fuseInt8Sum(Graph const& graph, Node const& node, FusionLimits const& li
     ValueId extra = node.input(1 - *best);
     EpilogueStep step{EpilogueKind::kAdd};
     std::optional<Dequantized> const other = dequantizedBy(graph, extra);
-    if (other && graph.constantOf(other->source) == nullptr)
+    if (other && graph.constantOf(other->source) == nullptr
+        && other->narrowType == graph.typeOf(producer.input(0)).dtype)
     {
         extra = other->source;
         step.alpha = other->scale;
@@ -146,6 +149,8 @@ Rewrite closeInt8Product(Graph const& graph, Node const& node, FusionLimits cons
     if (!scale || !isOpenProduct(graph, node.input(0)))
         return skip();
     Node const& producer = *graph.producerOf(node.input(0));
+    if (graph.typeOf(node.output()).dtype != graph.typeOf(producer.input(0)).dtype)
+        return skip("it quantizes to another type than that of the operands");
     Int8Product product = *int8ProductOf(&producer);
     dropRounding(product.epilogue, *scale);
     product.outputScale = *scale;

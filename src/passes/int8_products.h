@@ -10,15 +10,17 @@
 namespace tenon::passes
 {
 
-//! A value of float32 that a Dequantize layer makes of int8 numbers by one known scale.
+//! A value that a Dequantize layer makes of int8 or fp8 numbers by one known scale.
 struct Dequantized
 {
     Node const* node;
     ValueId source;
     float scale;
+    DType narrowType;
+    DType realType;
 };
 std::optional<Dequantized> dequantizedBy(Graph const& graph, ValueId value);
-//! The known scale of a Quantize layer that makes int8 numbers of float32 by it.
+//! The known scale of a Quantize layer that makes int8 or fp8 numbers by it.
 std::optional<float> quantizingScale(Graph const& graph, Node const& node);
 
 //! What a quantized convolution or product has beside its operands.
@@ -26,11 +28,12 @@ struct Int8Product
 {
     Epilogue epilogue;
     float outputScale{0.0F};
+    DType realType{DType::kFLOAT};
 };
 std::optional<Int8Product> int8ProductOf(Node const* node);
-//! The same layer with another epilogue and scale.
+//! The same layer with another epilogue, scale and real type.
 LayerPtr withProduct(Node const& node, Int8Product const& product);
-//! A quantized product whose float32 result nothing but one operand reads.
+//! A quantized product whose result in real numbers nothing but one operand reads.
 bool isOpenProduct(Graph const& graph, ValueId value);
 
 } // namespace tenon::passes

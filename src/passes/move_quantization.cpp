@@ -2,6 +2,7 @@
 // cancel-requantization, dequantize-reshaped-weights.
 #include "layers/concatenation.h"
 #include "layers/dequantize.h"
+#include "layers/matrix_multiply.h"
 #include "layers/pooling.h"
 #include "layers/quantize.h"
 #include "layers/shuffle.h"
@@ -60,11 +61,11 @@ Rewrite dequantizeBelowViews(Graph const& graph, Node const& node, FusionLimits 
     for (size_t i = 0; i < count; ++i)
     {
         std::optional<Dequantized> const x = dequantizedBy(graph, inputs[i]);
-        if (!x || graph.constantOf(x->source) != nullptr)
+        if (!x || graph.constantOf(x->source) != nullptr || !limits.quantizedTypes.has(x->narrowType))
             return skip();
         first = i == 0 ? x : first;
-        if (x->scale != first->scale)
-            return skip("the tensors have different scales");
+        if (x->scale != first->scale || x->narrowType != first->narrowType)
+            return skip("the tensors have different scales or types");
         inputs[i] = x->source;
     }
     Patch patch{graph, node};
@@ -75,12 +76,15 @@ Rewrite dequantizeBelowViews(Graph const& graph, Node const& node, FusionLimits 
 
 Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
-    if (limits.int8Steps == 0 || !quantizingScale(graph, node) || !isReadOnce(graph, node.input(0)))
+    if (limits.int8Steps == 0 || !quantizingScale(graph, node) || !isReadOnce(graph, node.input(0))
+        || !limits.quantizedTypes.has(graph.typeOf(node.output()).dtype))
         return skip();
     Node const* const view = graph.producerOf(node.input(0));
     size_t const count = view == nullptr ? 0 : movedInputs(graph, *view);
     if (count == 0)
         return skip();
+    if (as<Shuffle>(*view->layer) != nullptr && graph.producerOf<MatrixMultiply>(view->input(0)) != nullptr)
+        return skip("an attention may give what is moved in the order that is asked for");
     Patch patch{graph, node};
     patch.covers({view->id, node.id});
     std::vector<ValueId> inputs = view->inputs;
@@ -98,7 +102,7 @@ Rewrite cancelRequantization(Graph const& graph, Node const& node)
 {
     std::optional<float> const scale = quantizingScale(graph, node);
     std::optional<Dequantized> const x = scale ? dequantizedBy(graph, node.input(0)) : std::nullopt;
-    if (!x || x->scale != *scale)
+    if (!x || x->scale != *scale || x->narrowType != graph.typeOf(node.output()).dtype)
         return skip();
     Patch patch{graph, node};
     patch.replace(node.output(), x->source); // n · scale / scale differs from n by far less than one half.

@@ -20,6 +20,7 @@
 #include "layers/padding.h"
 #include "layers/parametric_relu.h"
 #include "layers/pooling.h"
+#include "layers/quantize.h"
 #include "layers/reduce.h"
 #include "layers/resize.h"
 #include "layers/scale.h"
@@ -143,8 +144,12 @@ class Narrower
         for (NodeId const id : nodes)
         {
             cancellationPoint();
-            if (mGraph.isAlive(id) && isNarrowed(mGraph.node(id)))
+            if (!mGraph.isAlive(id))
+                continue;
+            if (isNarrowed(mGraph.node(id)))
                 narrow(mGraph.node(id));
+            else if (as<Quantize>(*mGraph.node(id).layer) != nullptr)
+                readNarrow(mGraph.node(id));
         }
         return mCount;
     }
@@ -174,8 +179,8 @@ class Narrower
         return isTame(node) && follows(node);
     }
 
-    //! Of a product: what comes of int8 makes one of int8, and weights beyond the type's range keep theirs. Weights
-    //! that are next to nothing are nothing.
+    //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond the
+    //! type's range keep theirs. Weights that are next to nothing are nothing.
     bool isFactor(ValueId value) const
     {
         Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;
@@ -183,7 +188,7 @@ class Narrower
             && std::any_of(floatsOf(*constant), floatsOf(*constant) + constant->count(), [&](float element) {
                    return std::isfinite(element) && std::abs(static_cast<double>(element)) > largestOf(mRequest.type);
                });
-        return !isTooLarge && mGraph.producerOf<Dequantize>(value) == nullptr;
+        return !isTooLarge && (mRequest.narrowsQuantized || mGraph.producerOf<Dequantize>(value) == nullptr);
     }
 
     //! Some operand comes from a narrowed layer, and all constants keep what they mean.
@@ -214,6 +219,12 @@ class Narrower
                 known->second = mGraph.addConstant(mGraph.value(value).name, narrowed(*constant, mRequest.type));
             return known->second;
         }
+        if (Node const* const made = mGraph.producerOf<Dequantize>(value); made != nullptr && mRequest.narrowsQuantized)
+        {
+            Dequantize layer = *as<Dequantize>(*made->layer);
+            layer.toType = mRequest.type;
+            return patch.add(layer, made->inputs);
+        }
         if (mayClamp(*node.layer)) // Masks are the lowest number of float32.
         {
             auto const most = static_cast<float>(largestOf(mRequest.type));
@@ -221,6 +232,19 @@ class Narrower
                 Activation{.activationType = nvinfer1::ActivationType::kCLIP, .alpha = -most, .beta = most}, {value});
         }
         return patch.add(Cast{mRequest.type}, {value});
+    }
+
+    //! Quantize computes in float32 whatever it reads.
+    void readNarrow(Node const& node)
+    {
+        ValueId const narrow = narrowFormOf(node.input(0));
+        if (narrow == kNone)
+            return;
+        Patch patch{mGraph, node};
+        std::vector<ValueId> inputs = node.inputs;
+        inputs[0] = narrow;
+        patch.replace(node.output(), patch.add(node.layer, std::move(inputs)));
+        static_cast<void>(applyPatch(mGraph, patch));
     }
 
     //! A layer that does not take the type stays as it is.

@@ -11,6 +11,8 @@ namespace tenon
 struct NarrowRequest
 {
     DType type{DType::kHALF}; //!< float16 or bfloat16.
+    //! Products of dequantized operands, too: what multiplies their numbers on the device gives this type.
+    bool narrowsQuantized{false};
     //! Layers that stay as they are; null: none.
     std::function<bool(Node const&)> spares;
 };

@@ -21,6 +21,8 @@ constexpr Rule kFixReshape{
     "fix-reshape-dimensions", RuleKind::kSimplify, "A reshape says its extents in its fields.", fixReshapeDimensions};
 constexpr Rule kReshapeFirst{"reshape-before-transpose", RuleKind::kSimplify,
     "A shuffle reshapes what lies together first, then transposes.", reshapeBeforeTranspose};
+constexpr Rule kReshapedWeights{"dequantize-reshaped-weights", RuleKind::kSimplify,
+    "Weights are reshaped before they are dequantized.", dequantizeReshapedWeights};
 constexpr Rule kMergeShuffles{
     "merge-shuffles", RuleKind::kSimplify, "Two shuffles in a row become one, or none.", mergeShuffles};
 constexpr Rule kChannelAffine{"fold-channel-affine", RuleKind::kFuse,
@@ -37,8 +39,7 @@ constexpr Rule kClean[]{
     {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
-    {"dequantize-reshaped-weights", RuleKind::kSimplify, "Weights are reshaped before they are dequantized.",
-        dequantizeReshapedWeights},
+    kReshapedWeights,
     {"cancel-requantization", RuleKind::kSimplify, "Numbers that are dequantized and quantized by one scale stay.",
         cancelRequantization},
     kFold,
@@ -61,6 +62,7 @@ constexpr Rule kWeights[]{
 
 constexpr Rule kShuffles[]{
     {"squeeze-to-shuffle", RuleKind::kSimplify, "Squeeze and unsqueeze are reshapes.", squeezeToShuffle},
+    kReshapedWeights,
     kFixReshape,
     kReshapeFirst,
     kMergeShuffles,

@@ -5,6 +5,7 @@
 #include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantized_product.h"
 #include "layers/quantize.h"
 #include "passes/int8_products.h"
 #include "passes/rules.h"
@@ -74,6 +75,7 @@ class StepLayers
     {
         Dequantize layer;
         layer.axis = kOneScale;
+        layer.toType = mType.dtype;
         return mPatch.add(layer, {x, mPatch.constant("scale", splat(DType::kFLOAT, 0, scale))});
     }
 
@@ -127,7 +129,7 @@ Rewrite undoEpilogue(Graph const& graph, Node const& node)
     Patch patch{graph, node};
     StepLayers layers{patch, graph.typeOf(node.output())};
     ValueId const x = patch.add(less->layer, std::move(inputs));
-    if (extra != kNone && graph.typeOf(extra).dtype == DType::kINT8)
+    if (extra != kNone && isQuantizedType(graph.typeOf(extra).dtype))
         extra = layers.dequantized(extra, less->last.alpha);
     patch.replace(node.output(), layers.add(less->last, x, extra));
     return patch;

@@ -17,16 +17,17 @@ std::shared_ptr<Constant const> scaleOf(float scale)
 }
 
 //! The kernel as real numbers: a constant is multiplied now, for its scales may have taken in others of either sign.
-ValueId realKernel(Graph const& graph, Node const& node, KernelChannels const& channels, Patch& patch)
+ValueId realKernel(Graph const& graph, Node const& node, KernelChannels const& channels, DType real, Patch& patch)
 {
     Constant const* const kernel = graph.constantOf(node.input(1));
     Dequantize dequantize;
     dequantize.axis = kOneScale;
+    dequantize.toType = real;
     if (kernel == nullptr)
         return patch.add(dequantize, {node.input(1), node.input(QuantizedOperands::kScales)});
     HostTensor const scales = HostTensor::fromConstant(*graph.constantOf(node.input(QuantizedOperands::kScales)));
     HostTensor const numbers = HostTensor::fromConstant(*kernel);
-    HostTensor reals{DType::kFLOAT, kernel->extents};
+    HostTensor reals{real, kernel->extents};
     for (int64_t i = 0; i < reals.count(); ++i)
         reals.set(i, numbers.real(i) * scales.real(scales.count() == 1 ? 0 : channels.of(i)));
     return patch.constant(graph.value(node.input(1)).name, reals.toConstant());
@@ -42,6 +43,7 @@ Rewrite withReals(Graph const& graph, Node const& node, L const& layer)
         open.outputScale = 0.0F;
         Quantize quantize;
         quantize.axis = kOneScale;
+        quantize.toType = graph.typeOf(node.output()).dtype;
         ValueId const x = patch.add(std::move(open), node.inputs);
         patch.replace(node.output(), patch.add(quantize, {x, patch.constant("scale", scaleOf(layer.outputScale))}));
         return patch;
@@ -55,9 +57,10 @@ Rewrite withReals(Graph const& graph, Node const& node, L const& layer)
         return skip("its scales are not known");
     Dequantize dequantize;
     dequantize.axis = kOneScale;
+    dequantize.toType = layer.realType;
     ValueId const x = patch.add(dequantize, {node.input(0), patch.constant("scale", scaleOf(layer.inputScale))});
     std::vector<ValueId> inputs{
-        x, realKernel(graph, node, layer.channels(kernel.value_or(std::vector<int64_t>{1, 1})), patch)};
+        x, realKernel(graph, node, layer.channels(kernel.value_or(std::vector<int64_t>{1, 1})), layer.realType, patch)};
     if (node.input(2) != kNone)
         inputs.push_back(node.input(2));
     patch.replace(node.output(), patch.add(layer.product, std::move(inputs)));

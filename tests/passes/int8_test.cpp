@@ -1,6 +1,7 @@
 // Rules that make int8 products of what stands between Dequantize and Quantize layers, and what undoes them.
 #include "passes/rewrite.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tenon::test
@@ -81,6 +82,104 @@ const %t : float32[] = 0.5
 %y = QuantizedMatrixMultiply(%a, %b, _, %t) {product={operation1=1, alpha=0.5}, inputScale=0.125}
 output %y
 )");
+}
+
+TEST(Int8Rules, productsInHalfPrecisionGiveHalfPrecision)
+{
+    expectRewrite("quantize-products", R"(
+input %q : int8[N,4,8,8]
+const %s : float16[] = 0.125
+const %c : float16[6] = [0.25,0.5,0.125,0.25,0.5,1]
+const %w : int8[6,4,3,3] = random(1)
+const %b : float16[6] = random(2)
+%x = Dequantize(%q, %s) {Axis=-2, ToType=1}
+%k = Dequantize(%w, %c) {Axis=0, ToType=1}
+%y = Convolution(%x, %k, %b) {NbOutputMaps=6, KernelSizeNd=(3,3)}
+output %y
+)",
+        R"(
+input %q : int8[N,4,8,8]
+const %c : float32[6] = [0.25,0.5,0.125,0.25,0.5,1]
+const %w : int8[6,4,3,3] = random(1)
+const %b : float16[6] = random(2)
+%y = QuantizedConvolution(%q, %w, %b, %c) {product={NbOutputMaps=6, KernelSizeNd=(3,3)}, inputScale=0.125, realType=1}
+output %y
+)");
+}
+
+TEST(Int8Rules, productsOfFp8FromQuantizeToQuantize)
+{
+    expectRewrite("", R"(
+input %x : float32[N,16]
+const %s : float32[] = 0.0625
+const %t : float32[] = 0.03125
+const %c : float32[] = 0.015625
+const %w : float32[16,12] = random(1)
+const %v : float32[12,7] = random(2)
+%q = Quantize(%x, %s) {Axis=-2, ToType=6}
+%a = Dequantize(%q, %s) {Axis=-2}
+%p = Quantize(%w, %c) {Axis=-2, ToType=6}
+%b = Dequantize(%p, %c) {Axis=-2}
+%y = MatrixMultiply(%a, %b)
+%r = Quantize(%y, %t) {Axis=-2, ToType=6}
+%d = Dequantize(%r, %t) {Axis=-2}
+%o = Quantize(%v, %c) {Axis=-2, ToType=6}
+%e = Dequantize(%o, %c) {Axis=-2}
+%z = MatrixMultiply(%d, %e)
+output %z
+)",
+        R"(
+input %x : float32[N,16]
+const %s : float32[] = 0.0625
+const %c : float32[] = 0.015625
+const %w : fp8[16,12] = random(1)
+const %v : fp8[12,7] = random(2)
+%q = Quantize(%x, %s) {Axis=-2, ToType=6}
+%y = QuantizedMatrixMultiply(%q, %w, _, %c) {inputScale=0.0625, outputScale=0.03125}
+%z = QuantizedMatrixMultiply(%y, %v, _, %c) {inputScale=0.03125}
+output %z
+)");
+}
+
+TEST(Int8Rules, operandsOfTwoTypesStay)
+{
+    expectUnchanged("quantize-products", R"(
+input %a : fp8[N,5,16]
+input %b : int8[N,6,16]
+const %s : float32[] = 0.125
+%x = Dequantize(%a, %s) {Axis=-2}
+%z = Dequantize(%b, %s) {Axis=-2}
+%y = MatrixMultiply(%x, %z) {operation1=1}
+output %y
+)");
+}
+
+TEST(Int8Rules, depthsAndGroupsThatTheDeviceHasNoKernelForStay)
+{
+    FusionLimits limits = generousLimits();
+    limits.quantizedGrain = 16;
+    auto const textOf = [](int channels, int groups) {
+        return fmt::format(R"(
+input %q : int8[N,{},8,8]
+const %s : float32[] = 0.125
+const %w : int8[6,{},1,1] = random(1)
+%x = Dequantize(%q, %s) {{Axis=-2}}
+%k = Dequantize(%w, %s) {{Axis=-2}}
+%y = Convolution(%x, %k) {{NbOutputMaps=6, KernelSizeNd=(1,1), NbGroups={}}}
+output %y
+)",
+            channels, channels / groups, groups);
+    };
+    expectUnchanged("quantize-products", textOf(24, 1), limits);
+    expectUnchanged("quantize-products", textOf(32, 2), limits);
+    expectRewrite("quantize-products", textOf(32, 1), R"(
+input %q : int8[N,32,8,8]
+const %s : float32[] = 0.125
+const %w : int8[6,32,1,1] = random(1)
+%y = QuantizedConvolution(%q, %w, _, %s) {product={NbOutputMaps=6, KernelSizeNd=(1,1)}, inputScale=0.125}
+output %y
+)",
+        limits);
 }
 
 TEST(Int8Rules, whatIsQuantizedIsStoredAsInt8)

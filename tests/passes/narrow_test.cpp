@@ -48,6 +48,32 @@ output %y
 )"));
 }
 
+//! Where the device's int8 products give the type: what they read is dequantized to it, and what quantizes reads it.
+TEST(Narrow, productsOfDequantizedOperandsWhereTheDeviceHasThem)
+{
+    constexpr std::string_view kText{R"(
+input %q : int8[N,8]
+const %s : float32[] = 0.125
+const %w : int8[8,4] = random(1)
+%x = Dequantize(%q, %s) {Axis=-2}
+%k = Dequantize(%w, %s) {Axis=-2}
+%y = MatrixMultiply(%x, %k)
+%z = Quantize(%y, %s) {Axis=-2}
+output %z
+)"};
+    EXPECT_EQ(narrowed(kText), normalForm(kText));
+    EXPECT_EQ(narrowed(kText, {.narrowsQuantized = true}), normalForm(R"(
+input %q : int8[N,8]
+const %s : float32[] = 0.125
+const %w : int8[8,4] = random(1)
+%x = Dequantize(%q, %s) {Axis=-2, ToType=1}
+%k = Dequantize(%w, %s) {Axis=-2, ToType=1}
+%y = MatrixMultiply(%x, %k)
+%z = Quantize(%y, %s) {Axis=-2}
+output %z
+)"));
+}
+
 TEST(Narrow, whatNoProductFeedsStays)
 {
     constexpr std::string_view kText{R"(

@@ -116,6 +116,8 @@ FusionLimits generousLimits()
         .attentionTypes = types,
         .projectionTypes = types,
         .int8Steps = 6,
+        .quantizedTypes = {DType::kINT8, DType::kFP8},
+        .quantizedResults = types,
         .weightOnlyTypes = {DType::kINT8, DType::kINT4},
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};

@@ -23,6 +23,8 @@ Target cpuTarget()
         .attentionTypes = real,
         .projectionTypes = real,
         .int8Steps = 6,
+        .quantizedTypes = {DType::kINT8},
+        .quantizedResults = {DType::kFLOAT},
         .weightOnlyTypes = {DType::kINT8, DType::kINT4},
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};

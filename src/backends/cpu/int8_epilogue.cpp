@@ -148,6 +148,9 @@ std::optional<std::string> whyNoEpilogue(Problem const& problem, Epilogue const&
 {
     if (epilogue.steps.size() > kMaxInt8Steps)
         return fmt::format("an epilogue of {} steps", epilogue.steps.size());
+    auto const isTaken = [](DType type) { return type == DType::kINT8 || type == DType::kFLOAT; };
+    if (!isTaken(problem.input(0).dtype) || !isTaken(problem.output().dtype))
+        return "int8 with float32 alone";
     for (size_t i = QuantizedOperands::kFirstExtra; i < problem.node->inputs.size(); ++i)
     {
         if (problem.constant(i) != nullptr)

@@ -23,24 +23,58 @@ void turnFilter(T const* from, T* to, int64_t count, int64_t rows, int64_t colum
         }
 }
 
-//! [n][rows][columns] to [n][columns][rows], elements moved as they are.
+//! Matrices that lie behind each other.
+struct Matrices
+{
+    int64_t count;
+    int64_t rows;
+    int64_t columns;
+};
+
+//! [n][rows][columns] to [n][columns][rows], elements moved as they are; `extents`: of what is made.
 Result<std::shared_ptr<Constant const>> turned(
-    DType type, std::vector<int64_t> extents, void const* data, bool isPacking)
+    DType type, std::vector<int64_t> extents, void const* data, Matrices const& given)
 {
     int64_t const bytes = tenon::bytesOf(type, Layout::kLinear, extents);
-    if (extents.size() < 3 || bytes < 0 || (bitsOf(type) != 16 && bitsOf(type) != 32))
-        return badArgument("a weight of {} and rank {} is no filter", nameOf(type), extents.size());
+    if (bytes < 0 || (bitsOf(type) != 8 && bitsOf(type) != 16 && bitsOf(type) != 32))
+        return badArgument("a weight of {} is none that is packed here", nameOf(type));
     auto const memory = TENON_TRY(KernelMemory::allocate(nullptr, std::max<size_t>(static_cast<size_t>(bytes), 1)));
-    int64_t rows = extents[1];
-    int64_t columns = volumeOf({extents.begin() + 2, extents.end()});
-    if (!isPacking)
-        std::swap(rows, columns);
-    if (bitsOf(type) == 16)
-        turnFilter(static_cast<uint16_t const*>(data), static_cast<uint16_t*>(memory.get()), extents[0], rows, columns);
+    auto const turn = [&]<typename T>(T const* from) {
+        turnFilter(from, static_cast<T*>(memory.get()), given.count, given.rows, given.columns);
+    };
+    if (bitsOf(type) == 8)
+        turn(static_cast<uint8_t const*>(data));
+    else if (bitsOf(type) == 16)
+        turn(static_cast<uint16_t const*>(data));
     else
-        turnFilter(static_cast<uint32_t const*>(data), static_cast<uint32_t*>(memory.get()), extents[0], rows, columns);
+        turn(static_cast<uint32_t const*>(data));
     return std::shared_ptr<Constant const>{
         std::make_shared<Constant>(Constant{type, std::move(extents), memory.get(), memory})};
+}
+
+//! A filter: all that is behind its second axis is a column.
+Result<std::shared_ptr<Constant const>> turnedFilter(
+    DType type, std::vector<int64_t> extents, void const* data, bool isPacking)
+{
+    constexpr size_t kLeast{3};
+    if (extents.size() < kLeast)
+        return badArgument("a weight of rank {} is no filter", extents.size());
+    Matrices given{extents[0], extents[1], volumeOf({extents.begin() + 2, extents.end()})};
+    if (!isPacking)
+        std::swap(given.rows, given.columns);
+    return turned(type, std::move(extents), data, given);
+}
+
+//! Matrices of the last two axes.
+Result<std::shared_ptr<Constant const>> turnedMatrices(
+    DType type, std::vector<int64_t> extents, void const* data, bool isPacking)
+{
+    if (extents.size() < 2)
+        return badArgument("a weight of rank {} is no matrix", extents.size());
+    Matrices given{volumeOf({extents.begin(), extents.end() - 2}), extents[extents.size() - 2], extents.back()};
+    if (!isPacking)
+        std::swap(given.rows, given.columns);
+    return turned(type, std::move(extents), data, given);
 }
 
 template <typename L>
@@ -60,18 +94,26 @@ bool dependsOnOrder(std::vector<int64_t> const& filter)
 
 Result<PackedWeight> packFilter(int32_t input, Constant const& filter)
 {
-    auto data = TENON_TRY(turned(filter.dtype, filter.extents, filter.data, true));
+    auto data = TENON_TRY(turnedFilter(filter.dtype, filter.extents, filter.data, true));
     auto const bytes = static_cast<size_t>(data->bytes());
     return PackedWeight{input, std::string{kFilterPacking}, std::move(data), bytes};
 }
 
-Result<std::shared_ptr<Constant const>> unpackFilter(
-    DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
+Result<PackedWeight> packMatrices(int32_t input, Constant const& matrices)
+{
+    auto data = TENON_TRY(turnedMatrices(matrices.dtype, matrices.extents, matrices.data, true));
+    auto const bytes = static_cast<size_t>(data->bytes());
+    return PackedWeight{input, std::string{kMatrixPacking}, std::move(data), bytes};
+}
+
+Result<std::shared_ptr<Constant const>> unpackTurned(
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
 {
     int64_t const needed = tenon::bytesOf(type, Layout::kLinear, extents);
     if (needed < 0 || bytes < static_cast<size_t>(needed))
-        return badArgument("a filter has {} bytes where {} are needed", bytes, needed);
-    return turned(type, std::move(extents), data, false);
+        return badArgument("a weight has {} bytes where {} are needed", bytes, needed);
+    return packing == kFilterPacking ? turnedFilter(type, std::move(extents), data, false)
+                                     : turnedMatrices(type, std::move(extents), data, false);
 }
 
 Result<bool> isFilterPacked(KernelSource const& source)

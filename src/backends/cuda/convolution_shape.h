@@ -20,14 +20,18 @@ struct ConvolutionShape
 
 //! The name in plans of a filter whose channels are its last axis.
 inline constexpr std::string_view kFilterPacking{"channels_last"};
+//! The name in plans of matrices whose columns lie behind each other.
+inline constexpr std::string_view kMatrixPacking{"columns"};
 
 //! Whether both orders of a filter differ.
 bool dependsOnOrder(std::vector<int64_t> const& filter);
-//! Of a constant with elements of 2 or 4 bytes and at least three axes.
+//! Of a constant with elements of 1, 2 or 4 bytes and at least three axes.
 Result<PackedWeight> packFilter(int32_t input, Constant const& filter);
-//! The row-major form; an error where extents, type and bytes do not fit.
-Result<std::shared_ptr<Constant const>> unpackFilter(
-    DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
+//! The same with at least two, each matrix of the last two turned.
+Result<PackedWeight> packMatrices(int32_t input, Constant const& matrices);
+//! The row-major form of one of these; an error where extents, type and bytes do not fit.
+Result<std::shared_ptr<Constant const>> unpackTurned(
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
 
 //! Kernels of convolutions and deconvolutions: the layer is either.
 class ConvolutionKernel : public LayerKernel

@@ -54,6 +54,7 @@ enum LtNumber : int
     kLtReal32F = 0,
     kLtReal16F = 2,
     kLtReal16Bf = 14,
+    kLtReal8E4M3 = 28,
     kLtTransposed = 1,
     kLtEpilogueRelu = 2,
     kLtEpilogueBias = 4,  //!< Added to the others: 6 is ReLU behind a bias.

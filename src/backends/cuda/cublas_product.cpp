@@ -16,7 +16,13 @@ constexpr size_t kMaxLtCalls{64};    //!< More batches that no one stride descri
 
 int ltTypeOf(DType type) noexcept
 {
-    return type == DType::kHALF ? kLtReal16F : type == DType::kBF16 ? kLtReal16Bf : kLtReal32F;
+    switch (type)
+    {
+    case DType::kHALF: return kLtReal16F;
+    case DType::kBF16: return kLtReal16Bf;
+    case DType::kFP8: return kLtReal8E4M3;
+    default: return kLtReal32F;
+    }
 }
 
 } // namespace
@@ -77,13 +83,14 @@ struct LtEpilogue
     size_t steps{0};        //!< That these are.
 };
 
-LtEpilogue ltEpilogueOf(Epilogue const& epilogue, std::span<TensorArg const> inputs, TensorArg const& out)
+LtEpilogue ltEpilogueOf(LtRequest const& request, std::span<TensorArg const> inputs, TensorArg const& out)
 {
     LtEpilogue made;
-    std::span<EpilogueStep const> const steps{epilogue.steps};
-    if (!steps.empty() && steps[0].kind == EpilogueKind::kAdd && inputs.size() > kFirstExtra
-        && inputs[kFirstExtra].present && inputs[kFirstExtra].extents == out.extents
-        && inputs[kFirstExtra].layout == out.layout)
+    size_t const first = request.firstExtra;
+    std::span<EpilogueStep const> const steps{request.product.epilogue.steps};
+    if (!steps.empty() && steps[0].kind == EpilogueKind::kAdd && inputs.size() > first && inputs[first].present
+        && inputs[first].extents == out.extents && inputs[first].layout == out.layout
+        && inputs[first].dtype == request.result)
     {
         made.addsExtra = true;
         ++made.steps;
@@ -103,11 +110,13 @@ LtEpilogue ltEpilogueOf(Epilogue const& epilogue, std::span<TensorArg const> inp
 class LtProduct final : public CudaPrepared
 {
   public:
-    LtProduct(LtApi const& api, DType type, LtShape shape, float alpha, LtEpilogue const& epilogue)
+    LtProduct(LtApi const& api, LtRequest const& request, LtShape shape, LtEpilogue const& epilogue)
         : mApi{api},
-          mType{type},
+          mOperands{request.operands},
+          mResult{request.result},
           mShape{std::move(shape)},
-          mAlpha{alpha},
+          mAlpha{request.product.alpha},
+          mExtra{request.firstExtra},
           mEpilogue{epilogue},
           mProduct{nullptr, api.cublasLtMatmulDescDestroy},
           mA{nullptr, api.cublasLtMatrixLayoutDestroy},
@@ -119,10 +128,13 @@ class LtProduct final : public CudaPrepared
     Result<Done> prepare(CudaDevice const& device, int32_t tactic)
     {
         mHandle = TENON_TRY(ltHandleOf(mApi, device));
-        bool const rounds = mType == DType::kFLOAT && tactic >= kLtTactics;
+        bool const rounds = mOperands == DType::kFLOAT && tactic >= kLtTactics;
         TENON_TRY(describe(rounds ? kLtComputeTf32 : kLtCompute32F));
         mAligned = TENON_TRY(choose(kLtAlignment, tactic % kLtTactics));
-        mUnaligned = TENON_TRY(choose(static_cast<uint32_t>(tenon::bytesOf(mType, 1)), 0));
+        // Products of fp8 it has for aligned operands alone.
+        mUnaligned = mOperands == DType::kFP8
+            ? mAligned
+            : TENON_TRY(choose(static_cast<uint32_t>(tenon::bytesOf(mOperands, 1)), 0));
         return Done{};
     }
     size_t scratchBytes() const noexcept override
@@ -133,13 +145,15 @@ class LtProduct final : public CudaPrepared
 
   private:
     Result<Done> describe(int compute);
-    Result<LtObject> matrix(int64_t rows, int64_t columns, int64_t stride) const;
+    Result<LtObject> matrix(DType type, int64_t rows, int64_t columns, int64_t stride) const;
     Result<LtHeuristic> choose(uint32_t alignment, int32_t tactic) const;
 
     LtApi const& mApi;
-    DType mType;
+    DType mOperands;
+    DType mResult;
     LtShape mShape;
     float mAlpha;
+    size_t mExtra; //!< The input that is added.
     LtEpilogue mEpilogue;
     void* mHandle{nullptr};
     LtObject mProduct;
@@ -151,10 +165,10 @@ class LtProduct final : public CudaPrepared
     mutable std::mutex mMutex; //!< Of the bias in mProduct: runs of several contexts share this.
 };
 
-Result<LtObject> LtProduct::matrix(int64_t rows, int64_t columns, int64_t stride) const
+Result<LtObject> LtProduct::matrix(DType type, int64_t rows, int64_t columns, int64_t stride) const
 {
     void* made{nullptr};
-    TENON_LT_TRY(mApi, cublasLtMatrixLayoutCreate, &made, ltTypeOf(mType), static_cast<uint64_t>(rows),
+    TENON_LT_TRY(mApi, cublasLtMatrixLayoutCreate, &made, ltTypeOf(type), static_cast<uint64_t>(rows),
         static_cast<uint64_t>(columns), rows);
     LtObject matrix{made, mApi.cublasLtMatrixLayoutDestroy};
     if (mShape.batch == 1)
@@ -179,11 +193,11 @@ Result<Done> LtProduct::describe(int compute)
         TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductTransposeB, &turned, sizeof turned);
     if (epilogue != 0)
         TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductEpilogue, &epilogue, sizeof epilogue);
-    mA = shape.isTurnedA ? TENON_TRY(matrix(shape.rows, shape.depth, mShape.strides[0]))
-                         : TENON_TRY(matrix(shape.depth, shape.rows, mShape.strides[0]));
-    mB = shape.isTurnedB ? TENON_TRY(matrix(shape.depth, shape.columns, mShape.strides[1]))
-                         : TENON_TRY(matrix(shape.columns, shape.depth, mShape.strides[1]));
-    mC = TENON_TRY(matrix(shape.columns, shape.rows, mShape.strides[2]));
+    mA = shape.isTurnedA ? TENON_TRY(matrix(mOperands, shape.rows, shape.depth, mShape.strides[0]))
+                         : TENON_TRY(matrix(mOperands, shape.depth, shape.rows, mShape.strides[0]));
+    mB = shape.isTurnedB ? TENON_TRY(matrix(mOperands, shape.depth, shape.columns, mShape.strides[1]))
+                         : TENON_TRY(matrix(mOperands, shape.columns, shape.depth, mShape.strides[1]));
+    mC = TENON_TRY(matrix(mResult, shape.columns, shape.rows, mShape.strides[2]));
     return Done{};
 }
 
@@ -209,8 +223,8 @@ Result<LtHeuristic> LtProduct::choose(uint32_t alignment, int32_t tactic) const
 
 Result<Done> LtProduct::launch(CudaCall const& at) const
 {
-    auto const begin = [&](void const* base, int64_t elements) {
-        return static_cast<char const*>(base) + tenon::bytesOf(mType, elements);
+    auto const begin = [](void const* base, DType type, int64_t elements) {
+        return static_cast<char const*>(base) + tenon::bytesOf(type, elements);
     };
     void const* const bias = mShape.matrices.hasBias ? at.call.inputs[2] : nullptr;
     float const beta = mEpilogue.addsExtra ? 1.0F : 0.0F;
@@ -220,10 +234,10 @@ Result<Done> LtProduct::launch(CudaCall const& at) const
             mApi, cublasLtMatmulDescSetAttribute, mProduct.get(), kLtProductBiasPointer, &bias, sizeof(void const*));
     for (auto const& [inA, inB, inC] : mShape.calls)
     {
-        void const* const a = begin(at.call.inputs[0], inA);
-        void const* const b = begin(at.call.inputs[1], inB);
-        void* const d = const_cast<char*>(begin(at.call.outputs[0], inC));
-        void const* const c = mEpilogue.addsExtra ? begin(at.call.inputs[kFirstExtra], inC) : d;
+        void const* const a = begin(at.call.inputs[0], mOperands, inA);
+        void const* const b = begin(at.call.inputs[1], mOperands, inB);
+        void* const d = const_cast<char*>(begin(at.call.outputs[0], mResult, inC));
+        void const* const c = mEpilogue.addsExtra ? begin(at.call.inputs[mExtra], mResult, inC) : d;
         uintptr_t all = reinterpret_cast<uintptr_t>(bias);
         for (void const* const address : {a, b, c, static_cast<void const*>(d)})
             all |= reinterpret_cast<uintptr_t>(address);
@@ -235,14 +249,14 @@ Result<Done> LtProduct::launch(CudaCall const& at) const
 }
 
 Result<std::shared_ptr<Prepared const>> byLibraryAlone(
-    CudaDevice const& device, DType type, StepProduct const& product, LtEpilogue const& epilogue, int32_t tactic)
+    CudaDevice const& device, LtRequest const& request, LtEpilogue const& epilogue, int32_t tactic)
 {
     LtApi const& api = *TENON_TRY(cublasLt());
-    LtShape made = ltShapeOf(product.shape);
-    if (product.shape.depth == 0 || made.calls.size() > kMaxLtCalls || !isSmall(made.batch))
+    LtShape made = ltShapeOf(request.product.shape);
+    if (request.product.shape.depth == 0 || made.calls.size() > kMaxLtCalls || !isSmall(made.batch))
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "nothing for cuBLASLt");
     Current const current{device};
-    auto step = std::make_shared<LtProduct>(api, type, std::move(made), product.alpha, epilogue);
+    auto step = std::make_shared<LtProduct>(api, request, std::move(made), epilogue);
     TENON_TRY(step->prepare(device, tactic));
     return std::shared_ptr<Prepared const>{std::move(step)};
 }
@@ -294,15 +308,22 @@ constexpr Candidate kLtProductCandidates[]{
 constexpr CudaKernelEntry kLtProductKernels[]{{"cublaslt_product", &loadLayerKernel<LtProductKernel>}};
 } // namespace
 
+Result<LtStep> ltStep(CudaDevice const& device, LtRequest const& request, std::span<TensorArg const> inputs,
+    TensorArg const& out, int32_t tactic)
+{
+    LtEpilogue const whole = ltEpilogueOf(request, inputs, out);
+    if (auto made = byLibraryAlone(device, request, whole, tactic))
+        return LtStep{*std::move(made), whole.steps};
+    return LtStep{TENON_TRY(byLibraryAlone(device, request, LtEpilogue{}, tactic)), 0};
+}
+
 Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,
     std::span<TensorArg const> inputs, TensorArg const& out, LtChoices const& choices)
 {
     if (choices.tactic < 0 || choices.tactic >= 2 * kLtTactics)
         return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
-    LtEpilogue const whole = ltEpilogueOf(product.epilogue, inputs, out);
-    for (LtEpilogue const& own : {whole, LtEpilogue{}})
-        if (auto made = byLibraryAlone(device, out.dtype, product, own, choices.tactic))
-            return withRest(device, *std::move(made), {product.epilogue, own.steps}, inputs, out);
+    if (auto made = ltStep(device, {out.dtype, out.dtype, product}, inputs, out, choices.tactic))
+        return withRest(device, std::move(made->product), {product.epilogue, made->steps}, inputs, out);
     auto tiles = TENON_TRY(tiledProduct(device, out.dtype, product.shape, product.alpha));
     return withRest(device, std::move(tiles), {product.epilogue}, inputs, out);
 }

@@ -40,6 +40,26 @@ struct LtShape
 };
 LtShape ltShapeOf(ProductShape shape);
 
+//! What the library alone is asked for. Operands: inputs 0 and 1; bias: input 2.
+struct LtRequest
+{
+    DType operands;
+    DType result;
+    StepProduct product;
+    size_t firstExtra{kFirstExtra}; //!< Of the epilogue's among the inputs.
+};
+
+//! A product with the first steps of its epilogue.
+struct LtStep
+{
+    std::shared_ptr<Prepared const> product;
+    size_t steps{0};
+};
+
+//! An error where the library is missing or has nothing for it. Operands of fp8 lie on multiples of 16 bytes.
+Result<LtStep> ltStep(CudaDevice const& device, LtRequest const& request, std::span<TensorArg const> inputs,
+    TensorArg const& out, int32_t tactic);
+
 //! By the library, or by our tiles where it is missing or has nothing for the shape; what it cannot do of the epilogue
 //! is a kernel behind it.
 Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,

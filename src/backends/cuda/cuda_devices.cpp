@@ -104,14 +104,23 @@ Target cudaTarget(int32_t index)
         .pointwiseOperations = 48};
     target.fusion.attentionTypes = model.major >= 8 ? TypeSet{DType::kHALF, DType::kBF16} : TypeSet{DType::kHALF};
     target.fusion.projectionTypes = target.fusion.attentionTypes;
+    if (model.major >= 8) // Tensor cores for int8, and for fp8 from Hopper on.
+    {
+        target.rates.fastTypes = {DType::kHALF, DType::kBF16, DType::kINT8};
+        target.fusion.int8Steps = 6;
+        target.fusion.quantizedTypes =
+            model.major >= 9 ? TypeSet{DType::kINT8, DType::kFP8} : TypeSet{DType::kINT8};
+        target.fusion.quantizedResults = {DType::kFLOAT, DType::kHALF, DType::kBF16};
+        target.fusion.quantizedGrain = 16;
+    }
     return target;
 }
 
 Result<std::shared_ptr<Constant const>> unpackCudaWeight(
     std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
 {
-    if (packing == cuda::kFilterPacking)
-        return cuda::unpackFilter(type, std::move(extents), data, bytes);
+    if (packing == cuda::kFilterPacking || packing == cuda::kMatrixPacking)
+        return cuda::unpackTurned(packing, type, std::move(extents), data, bytes);
     return badArgument("the CUDA backend knows no packing '{}' of a weight", packing);
 }
 

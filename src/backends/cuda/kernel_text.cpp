@@ -28,6 +28,7 @@ typedef unsigned long long u64;
 struct Half { unsigned short bits; };
 struct Bfloat { unsigned short bits; };
 struct Bool { unsigned char bits; };
+struct Fp8 { unsigned char bits; }; // E4M3.
 
 #ifdef TENON_EMULATED
 inline float fromBits(unsigned x) { float y; std::memcpy(&y, &x, 4); return y; }
@@ -48,6 +49,34 @@ static __device__ __forceinline__ void put(Half& to, float x)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(x));
 }
 #endif
+static __device__ __forceinline__ float widen(Fp8 x)
+{
+#if !defined(TENON_EMULATED) && __CUDA_ARCH__ >= 890
+    unsigned pair;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)x.bits));
+    return widen(Half{(unsigned short)pair});
+#else
+    unsigned const size = x.bits & 0x7Fu;
+    float const real = size == 0x7Fu ? fromBits(0x7FC00000u)
+        : size < 8u ? (float)size * 0x1p-9f : fromBits((size << 20) + (120u << 23));
+    return x.bits & 0x80u ? -real : real;
+#endif
+}
+static __device__ __forceinline__ void put(Fp8& to, float x)
+{
+#if !defined(TENON_EMULATED) && __CUDA_ARCH__ >= 890
+    unsigned short pair;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+    to.bits = (unsigned char)pair;
+#else
+    unsigned const sign = toBits(x) >> 24 & 0x80u;
+    float const size = fabsf(x) < 448.0f ? fabsf(x) : 448.0f;
+    unsigned const bits = toBits(size);
+    unsigned const rounded = size < 0x1p-6f ? (unsigned)rintf(size * 512.0f)
+                                            : ((bits + 0x7FFFFu + (bits >> 20 & 1u)) >> 20) - 960u;
+    to.bits = (unsigned char)(sign | (x != x ? 0x7Fu : rounded));
+#endif
+}
 static __device__ __forceinline__ float widen(float x) { return x; }
 static __device__ __forceinline__ float widen(Bfloat x) { return fromBits((unsigned)x.bits << 16); }
 static __device__ __forceinline__ i64 widen(signed char x) { return x; }
@@ -324,10 +353,9 @@ class Printer
             return std::pair{TapeKind::kInteger, fmt::format("(i64)({}){}", type, a)};
         }
         case TapeOp::kRoundTo:
-            if (step.type != DType::kHALF && step.type != DType::kBF16)
+            if (step.type != DType::kHALF && step.type != DType::kBF16 && step.type != DType::kFP8)
                 return std::pair{TapeKind::kReal, a};
-            return std::pair{
-                TapeKind::kReal, fmt::format("roundAs<{}>({})", step.type == DType::kHALF ? "Half" : "Bfloat", a)};
+            return std::pair{TapeKind::kReal, fmt::format("roundAs<{}>({})", TENON_TRY(storageOf(step.type)), a)};
         case TapeOp::kIntegerUnary:
         case TapeOp::kIntegerBinary:
         case TapeOp::kIntegerCompare:
@@ -366,6 +394,7 @@ Result<std::string> storageOf(DType type)
     case DType::kFLOAT: return std::string{"float"};
     case DType::kHALF: return std::string{"Half"};
     case DType::kBF16: return std::string{"Bfloat"};
+    case DType::kFP8: return std::string{"Fp8"};
     case DType::kINT8: return std::string{"signed char"};
     case DType::kUINT8: return std::string{"unsigned char"};
     case DType::kINT32: return std::string{"int"};

@@ -117,7 +117,7 @@ Result<std::string> pointwiseText(
         kinds.push_back(inputs[i].present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
         present.push_back(inputs[i].present);
     }
-    Tape const tape = TENON_TRY(makeTape(body, pointers));
+    Tape const tape = TENON_TRY(makeTape(body, pointers, true));
     std::string const outType = TENON_TRY(storageOf(out.dtype));
     std::string own = std::string{kPointwiseOperandText} + kPointwiseParamsText;
     own += TENON_TRY(printFunction("body", tape, kinds));
@@ -222,7 +222,7 @@ std::variant<std::vector<Offer>, Refusal> offerPointwise(Problem const& problem)
     std::vector<TensorType const*> types;
     for (size_t i = 0; i < count; ++i)
         types.push_back(problem.hasInput(i) ? &problem.input(i) : nullptr);
-    Result<Tape> const tape = makeTape(*body, types);
+    Result<Tape> const tape = makeTape(*body, types, true);
     if (!tape)
         return refuse("pointwise", tape.error().message);
     if (problem.output().rank() > static_cast<int32_t>(kMaxAxes))

@@ -1,9 +1,10 @@
-// Quantize and Dequantize with scales of channels and blocks, for int8; those with one scale are expressions.
+// Quantize and Dequantize with scales of channels and blocks, for int8 and fp8; those with one scale are expressions.
 #include "layers/quantization.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
 #include "layers/dequantize.h"
 #include "layers/quantize.h"
+#include "layers/quantized_product.h"
 
 #include <algorithm>
 
@@ -141,7 +142,7 @@ class QuantizationKernel final : public LayerKernel
             || narrow.params.axes > static_cast<int>(kMaxAxes))
             return badArgument("the kernel of quantizations takes one layout, and blocks of row-major tensors");
         TensorType const types[]{{x.dtype, {}}, {inputs[1].dtype, {}}};
-        Tape const tape = TENON_TRY(makeTape(form.body, {&types[0], &types[1]}));
+        Tape const tape = TENON_TRY(makeTape(form.body, {&types[0], &types[1]}, true));
         std::vector<TapeKind> const kinds{TENON_TRY(tapeKindOf(x.dtype)), TENON_TRY(tapeKindOf(inputs[1].dtype))};
         Module const& module = *TENON_TRY(moduleOf(device(),
             wholeText(std::string{kQuantizationParamsText}
@@ -169,8 +170,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& pr
     bool const narrows = problem.layer().name() == Quantize::kName;
     DType const narrow = narrows ? problem.output().dtype : problem.input(0).dtype;
     DType const wide = narrows ? problem.input(0).dtype : problem.output().dtype;
-    if (narrow != DType::kINT8 || !kRealTypes.has(wide) || !kRealTypes.has(problem.input(1).dtype))
-        return refuse(kName, fmt::format("takes int8, this is {}", nameOf(narrow)));
+    if (!isQuantizedType(narrow) || !kRealTypes.has(wide) || !kRealTypes.has(problem.input(1).dtype))
+        return refuse(kName, fmt::format("takes int8 and fp8, this is {}", nameOf(narrow)));
     if (problem.hasInput(2) && problem.constant(2) == nullptr)
         return refuse(kName, "a zero point that only running tells is not looked at");
     size_t const rank = problem.input(0).shape.size();

@@ -17,6 +17,7 @@ constexpr int kInvalidValue{7};
 constexpr int kNotSupported{15};
 constexpr uint64_t kMagic{0x7E40E1A5C0B1A500};
 constexpr size_t kAlgorithms{3}; //!< That it proposes at most.
+constexpr int kFp8{28};          //!< E4M3.
 
 struct Matrix
 {
@@ -48,12 +49,23 @@ struct Heuristic
 };
 static_assert(sizeof(Heuristic) == 96);
 
+//! Three bits behind the leading one; no infinities.
+float realOfFp8(uint8_t bits)
+{
+    int const field = bits >> 3 & 15;
+    float const size = field == 0 ? std::ldexp(static_cast<float>(bits & 7), -9)
+                                  : std::ldexp(static_cast<float>((bits & 7) + 8), field - 10);
+    return (bits & 0x7F) == 0x7F ? NAN : (bits & 0x80) != 0 ? -size : size;
+}
+
 float read(void const* data, int type, int64_t at)
 {
     if (type == 0)
         return static_cast<float const*>(data)[at];
     if (type == 2)
         return static_cast<float>(static_cast<_Float16 const*>(data)[at]);
+    if (type == kFp8)
+        return realOfFp8(static_cast<uint8_t const*>(data)[at]);
     return std::bit_cast<float>(uint32_t{static_cast<uint16_t const*>(data)[at]} << 16);
 }
 
@@ -135,8 +147,11 @@ bool isConsistent(Product const& product, Matrix const& a, Matrix const& b, Matr
     uint64_t const depthA = product.turnedA != 0 ? a.rows : a.columns;
     uint64_t const depthB = product.turnedB != 0 ? b.columns : b.rows;
     uint64_t const columns = product.turnedB != 0 ? b.rows : b.columns;
+    // Of fp8 it has products whose depth is the inner axis of both, in whole sixteens, with results in half precision.
+    bool const isFp8Taken = product.turnedA != 0 && product.turnedB == 0 && d.type != 0 && d.type != kFp8
+        && depthA % 16 == 0 && d.rows % 16 == 0;
     return rows == d.rows && columns == d.columns && depthA == depthB && depthA > 0 && a.batch == d.batch
-        && b.batch == d.batch && a.type == b.type && a.type == d.type;
+        && b.batch == d.batch && a.type == b.type && (a.type == kFp8 ? isFp8Taken : a.type == d.type);
 }
 } // namespace
 
