@@ -126,10 +126,12 @@ Family familyOf(Expr const& expr)
     return Family::kPieces;
 }
 
-//! How far the expression may be from the step at x, whose value there is `value`: rounding, no more.
-double boundAt(EpilogueStep const& step, double x, double value)
+//! How far the expression may be from the step at x, whose value there is `value`: rounding, no more. Constants of half
+//! precision move a smooth function by less than a tenth of what its results are rounded by.
+double boundAt(EpilogueStep const& step, double x, double value, DType type)
 {
     constexpr double kRounding{2e-6};
+    constexpr double kHalfRounding{6e-5};
     auto const alpha = static_cast<double>(step.alpha);
     auto const beta = static_cast<double>(step.beta);
     double const inner = alpha * x + beta;
@@ -142,18 +144,18 @@ double boundAt(EpilogueStep const& step, double x, double value)
     case EpilogueKind::kLinear: return kRounding * (std::abs(alpha * x) + std::abs(beta));
     case EpilogueKind::kHardSigmoid: return kRounding * (isBetween ? 1.0 : std::abs(value));
     case EpilogueKind::kHardSwish: return kRounding * (isBetween ? std::abs(x) : std::abs(value));
-    default: return kRounding * std::max(1.0, std::abs(value));
+    default: return (type == DType::kFLOAT ? kRounding : kHalfRounding) * std::max(1.0, std::abs(value));
     }
 }
 
-bool agree(Expr const& expr, EpilogueStep const& step, Values const& points)
+bool agree(Expr const& expr, EpilogueStep const& step, Values const& points, DType type)
 {
     Values const a = evaluateAt(expr, points);
     Values const b = evaluateAt(Epilogue::body(step, Expr::input(0), Expr{}), points);
     if (a.empty() || a.size() != b.size())
         return false;
     for (size_t i = 0; i < a.size(); ++i)
-        if (a[i] != b[i] && !(std::abs(a[i] - b[i]) <= boundAt(step, points[i], b[i])))
+        if (a[i] != b[i] && !(std::abs(a[i] - b[i]) <= boundAt(step, points[i], b[i], type)))
             return false;
     return true;
 }
@@ -223,14 +225,14 @@ std::vector<EpilogueStep> suspects(Family family, Expr const& expr)
 }
 } // namespace
 
-std::optional<EpilogueStep> matchActivation(Expr const& expr)
+std::optional<EpilogueStep> matchActivation(Expr const& expr, DType type)
 {
     Family const family = familyOf(expr);
     if (family == Family::kOther)
         return std::nullopt;
     for (EpilogueStep const& suspect : suspects(family, expr))
-        if (std::isfinite(suspect.alpha) && std::isfinite(suspect.beta) && agree(expr, suspect, nearPoints())
-            && (family == Family::kSmooth || agree(expr, suspect, allMagnitudes())))
+        if (std::isfinite(suspect.alpha) && std::isfinite(suspect.beta) && agree(expr, suspect, nearPoints(), type)
+            && (family == Family::kSmooth || agree(expr, suspect, allMagnitudes(), type)))
             return suspect;
     return std::nullopt;
 }

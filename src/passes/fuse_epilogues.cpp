@@ -177,7 +177,7 @@ Rewrite fuseActivation(Graph const& graph, Node const& node, FusionLimits const&
         return skip();
     if (epilogueOf(&producer)->steps.size() >= steps)
         return skip("the epilogue is full");
-    std::optional<EpilogueStep> const step = matchActivation(*expr);
+    std::optional<EpilogueStep> const step = matchActivation(*expr, graph.typeOf(node.output()).dtype);
     if (!step)
         return skip();
     std::vector<NodeId> covered = region.nodes();
