@@ -124,7 +124,7 @@ def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: arg
     (name, values) = next(iter(feed.items()))
     given, made = options.models / "input.npy", options.models / "output.json"
     np.save(given, values)
-    command = [str(options.build / "bin/trtexec"), f"--onnx={path}", "--fp16", "--noDataTransfers", "--warmUp=200"]
+    command = [str(options.build / "bin/trtexec"), f"--onnx={path}", "--fp16", "--noDataTransfers"]
     command += [f"--{kind}"] if kind != "fp16" else []
     command += [
         f"--shapes={name}:{'x'.join(map(str, values.shape))}",
