@@ -1,8 +1,8 @@
 """Q/DQ layers around the convolutions and products of an ONNX model, in int8 or in fp8 (E4M3).
 
 Activations get one scale each, from their largest element in a few runs of ONNX Runtime on random inputs; weights one
-per output channel. With `sums`, sums that read a quantized tensor read it dequantized, so that it is in memory in one
-form. Convolutions of few channels and groups stay as they are.
+per output channel in int8, and one in fp8. With `sums`, sums that read a quantized tensor read it dequantized, so that it
+is in memory in one form. Convolutions of few channels and groups stay as they are.
 """
 
 import pathlib
@@ -19,9 +19,9 @@ LARGEST = {"int8": 127.0, "fp8": 448.0}
 def fp8_bytes(values: np.ndarray) -> np.ndarray:
     """The nearest numbers of E4M3, as their bits."""
     size = np.minimum(np.abs(values.astype(np.float32)), 448.0)
-    bits = size.view(np.uint32).astype(np.int64)
+    bits = size.view(np.int32)
     normal = ((bits + 0x7FFFF + (bits >> 20 & 1)) >> 20) - 960
-    small = np.rint(size * 512.0).astype(np.int64)
+    small = np.rint(size * 512.0).astype(np.int32)
     return (np.where(size < 2.0**-6, small, normal) | np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
 
 
@@ -62,10 +62,12 @@ def largest_elements(
 
 
 def quantized_weights(values: np.ndarray, axis: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    if kind == "fp8":
+        scale = np.float32(max(np.abs(values).max(), 1e-6) / LARGEST[kind])
+        return fp8_bytes(values / scale), np.array(scale)
     others = tuple(i for i in range(values.ndim) if i != axis)
     scales = np.maximum(np.abs(values).max(axis=others), 1e-6).astype(np.float32) / np.float32(LARGEST[kind])
-    divided = values / np.expand_dims(scales, others)
-    return (fp8_bytes(divided) if kind == "fp8" else np.clip(np.rint(divided), -127, 127).astype(np.int8)), scales
+    return np.clip(np.rint(values / np.expand_dims(scales, others)), -127, 127).astype(np.int8), scales
 
 
 class Quantizer:
@@ -100,7 +102,8 @@ class Quantizer:
             zeros = np.zeros(scales.shape, steps.dtype)
             inputs = [self.constant(f"{name}.steps", steps), self.constant(f"{name}.scales", scales)]
             inputs.append(self.constant(f"{name}.zeros", zeros))
-            self.made.append(helper.make_node("DequantizeLinear", inputs, [f"{name}.w"], axis=axis))
+            along = {"axis": axis} if scales.ndim else {}
+            self.made.append(helper.make_node("DequantizeLinear", inputs, [f"{name}.w"], **along))
             self.pairs[f"{name}.w"] = f"{name}.w"
         return f"{name}.w"
 

@@ -15,8 +15,8 @@ KernelChannels QuantizedConvolution::channels(std::vector<int64_t> const& kernel
 
 Result<TensorType> QuantizedConvolution::infer(Inputs const& in) const
 {
-    TensorType type =
-        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
+    TensorType type = TENON_TRY(
+        inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
     TENON_TRY(checkKernelScales(in, kName, ShapeExpr{product.nbOutputMaps}));
     return type;
 }

@@ -22,7 +22,8 @@ struct QuantizedConvolution : QuantizedOperands
     {
         return std::tuple{field(1, "product", &QuantizedConvolution::product),
             field(2, "inputScale", &QuantizedConvolution::inputScale),
-            field(3, "outputScale", &QuantizedConvolution::outputScale), field(4, "realType", &QuantizedConvolution::realType)};
+            field(3, "outputScale", &QuantizedConvolution::outputScale),
+            field(4, "realType", &QuantizedConvolution::realType)};
     }
 
     //! Of the elements of a kernel with these extents.

@@ -23,8 +23,8 @@ Result<TensorType> QuantizedMatrixMultiply::infer(Inputs const& in) const
                   .that(product.operation0 == Op::kNONE && product.operation1 != Op::kVECTOR,
                       "takes x as it is and a matrix as kernel")
                   .done());
-    TensorType type =
-        TENON_TRY(inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
+    TensorType type = TENON_TRY(
+        inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
     TENON_TRY(checkKernelScales(in, kName, type.shape.back()));
     return type;
 }

@@ -22,7 +22,8 @@ struct QuantizedMatrixMultiply : QuantizedOperands
     {
         return std::tuple{field(1, "product", &QuantizedMatrixMultiply::product),
             field(2, "inputScale", &QuantizedMatrixMultiply::inputScale),
-            field(3, "outputScale", &QuantizedMatrixMultiply::outputScale), field(4, "realType", &QuantizedMatrixMultiply::realType)};
+            field(3, "outputScale", &QuantizedMatrixMultiply::outputScale),
+            field(4, "realType", &QuantizedMatrixMultiply::realType)};
     }
 
     //! Of the elements of a kernel with these extents.

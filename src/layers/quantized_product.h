@@ -1,5 +1,5 @@
-// QuantizedProduct: what convolutions and matrix products of int8 or fp8 numbers share. Made by passes of a product between
-// Dequantize and Quantize layers; the fields are those of the product in real numbers and the scales around it.
+// QuantizedProduct: what convolutions and matrix products of int8 or fp8 numbers share. Made by passes of a product
+// between Dequantize and Quantize layers; the fields are those of the product in real numbers and the scales around it.
 #pragma once
 
 #include "ir/layer.h"
@@ -9,8 +9,8 @@ namespace tenon
 {
 
 //! Inputs: x and kernel, both of int8 or both of fp8, bias in real numbers (optional), scales of the kernel in float32
-//! (one, or one per output channel), then the extra inputs of the product's epilogue: of the type of x, to be multiplied
-//! by the step's alpha, or real numbers. These are of the layer's real type, or of float32.
+//! (one, or one per output channel), then the extra inputs of the product's epilogue: of the type of x, to be
+//! multiplied by the step's alpha, or real numbers. These are of the layer's real type, or of float32.
 struct QuantizedOperands
 {
     static constexpr int32_t kScales{3};

@@ -2,9 +2,9 @@
 // reference, from what is known of a shape tensor, or as the same memory under other extents.
 #include "layers/convolution.h"
 #include "layers/dequantize.h"
-#include "layers/quantized_product.h"
 #include "layers/fill.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantized_product.h"
 #include "layers/shuffle.h"
 #include "passes/rules.h"
 

@@ -139,8 +139,7 @@ Rewrite quantizedForm(
     return patch;
 }
 
-Rewrite quantizedConvolution(
-    Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
+Rewrite quantizedConvolution(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
 {
     constexpr size_t kMaxSpatialAxes{2};
     std::optional<Dequantized> const x = dequantizedBy(graph, node.input(0));

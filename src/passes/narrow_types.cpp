@@ -179,8 +179,8 @@ class Narrower
         return isTame(node) && follows(node);
     }
 
-    //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond the
-    //! type's range keep theirs. Weights that are next to nothing are nothing.
+    //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond
+    //! the type's range keep theirs. Weights that are next to nothing are nothing.
     bool isFactor(ValueId value) const
     {
         Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;

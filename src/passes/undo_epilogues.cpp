@@ -5,8 +5,8 @@
 #include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
-#include "layers/quantized_product.h"
 #include "layers/quantize.h"
+#include "layers/quantized_product.h"
 #include "passes/int8_products.h"
 #include "passes/rules.h"
 

@@ -194,8 +194,7 @@ class Case
         }
         // Other backends have candidates of their own, which tests/cuda asks for.
         bool const isItsOwn = backendUnderTest().name == (candidate == "tensor cores" ? "cuda" : "cpu");
-        EXPECT_TRUE(isFound || !isItsOwn)
-            << "no offer of " << candidate << "; refused: " << refusals;
+        EXPECT_TRUE(isFound || !isItsOwn) << "no offer of " << candidate << "; refused: " << refusals;
     }
 
   private:

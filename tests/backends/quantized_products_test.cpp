@@ -131,15 +131,15 @@ void expectProduct(ProductForm const& form, DType in, DType real, float outputSc
     HostTensor b = narrowTensor(form.b, in);
     std::vector<Operand> operands{input(narrowTensor(form.a, in)), form.isConstant ? weight(b) : input(b),
         weight(randomTensor({columns}, -1.0, 1.0, form.isPerColumn ? DType::kFLOAT : real)),
-        weight(randomTensor(form.isPerColumn ? std::vector<int64_t>{columns} : std::vector<int64_t>{}, scale, 1.5 * scale))};
+        weight(randomTensor(
+            form.isPerColumn ? std::vector<int64_t>{columns} : std::vector<int64_t>{}, scale, 1.5 * scale))};
     std::vector<int64_t> result = form.a;
     result.back() = columns;
     for (EpilogueStep const& step : form.steps)
         if (step.kind == EpilogueKind::kAdd)
-            operands.push_back(input(
-                step.alpha == 0.0F ? randomTensor(result, -1.0, 1.0, real) : narrowTensor(result, in)));
-    expectKernels(
-        layer, operands, kTensorCores, toleranceOf(outputScale > 0.0F ? in : real, in), Types::kFloatOnly);
+            operands.push_back(
+                input(step.alpha == 0.0F ? randomTensor(result, -1.0, 1.0, real) : narrowTensor(result, in)));
+    expectKernels(layer, operands, kTensorCores, toleranceOf(outputScale > 0.0F ? in : real, in), Types::kFloatOnly);
 }
 } // namespace
 
@@ -184,7 +184,8 @@ TEST_F(QuantizedProducts, fp8MatricesWithOneScale)
         {{EpilogueKind::kAdd, 0.05F}, {EpilogueKind::kAdd}}};
     for (float const outputScale : {0.0F, 0.05F})
         for (auto const& steps : epilogues)
-            expectProduct({{2, 33, 64}, {1, 64, 48}, false, true, false, steps}, DType::kFP8, DType::kHALF, outputScale);
+            expectProduct(
+                {{2, 33, 64}, {1, 64, 48}, false, true, false, steps}, DType::kFP8, DType::kHALF, outputScale);
     expectProduct({{40, 32}, {32, 32}, true, true, false}, DType::kFP8, DType::kBF16, 0.0F);
 }
 

@@ -296,9 +296,9 @@ Result<Done> Builder::narrow(Network& network, BuilderConfig const& config, Netw
     for (LayerBase const* layer : network.order())
         if (layer->precisionIsSet() && static_cast<DType>(layer->getPrecision()) != *type)
             spared.insert(layer->name());
-    size_t const count =
-        narrowTypes(written.graph, {*type, mDevice.target().fusion.quantizedResults.has(*type),
-                                       [&](Node const& node) { return isNamed(node, spared); }});
+    size_t const count = narrowTypes(written.graph,
+        {*type, mDevice.target().fusion.quantizedResults.has(*type),
+            [&](Node const& node) { return isNamed(node, spared); }});
     log.info(fmt::format("{} layers compute in {}", count, nameOf(*type)));
     return Done{};
 }

@@ -1,5 +1,5 @@
-// Products of fp8 matrices by cuBLASLt, where all columns have one scale: what it does of the epilogue in its kernel, the
-// rest and the rounding of the result behind it. Our own kernel stands behind both.
+// Products of fp8 matrices by cuBLASLt, where all columns have one scale: what it can of the epilogue in its kernel,
+// the rest and the rounding of the result behind it. Our own kernel stands behind both.
 #include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/cublas_product.h"
 #include "backends/cuda/pointwise.h"
@@ -84,8 +84,8 @@ struct Fp8Rest
     }
 };
 
-Result<Fp8Rest> fp8Rest(QuantizedLayer const& layer, size_t done, bool leavesBias, std::span<TensorArg const> inputs,
-    TensorArg const& out)
+Result<Fp8Rest> fp8Rest(
+    QuantizedLayer const& layer, size_t done, bool leavesBias, std::span<TensorArg const> inputs, TensorArg const& out)
 {
     Fp8Rest rest;
     if (leavesBias)

@@ -108,8 +108,7 @@ Target cudaTarget(int32_t index)
     {
         target.rates.fastTypes = {DType::kHALF, DType::kBF16, DType::kINT8};
         target.fusion.int8Steps = 6;
-        target.fusion.quantizedTypes =
-            model.major >= 9 ? TypeSet{DType::kINT8, DType::kFP8} : TypeSet{DType::kINT8};
+        target.fusion.quantizedTypes = model.major >= 9 ? TypeSet{DType::kINT8, DType::kFP8} : TypeSet{DType::kINT8};
         target.fusion.quantizedResults = {DType::kFLOAT, DType::kHALF, DType::kBF16};
         target.fusion.quantizedGrain = 16;
     }

@@ -105,8 +105,23 @@ static __device__ __forceinline__ float roundAs(float x)
 }
 
 static __device__ __forceinline__ float signOf(float x) { return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x; }
+#if !defined(TENON_EMULATED) && __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ float minOf(float a, float b)
+{
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+    return least;
+}
+static __device__ __forceinline__ float maxOf(float a, float b)
+{
+    float most;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+    return most;
+}
+#else
 static __device__ __forceinline__ float minOf(float a, float b) { return isnan(a) || isnan(b) ? a + b : a < b ? a : b; }
 static __device__ __forceinline__ float maxOf(float a, float b) { return isnan(a) || isnan(b) ? a + b : a > b ? a : b; }
+#endif
 static __device__ __forceinline__ i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
 static __device__ __forceinline__ i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 static __device__ __forceinline__ i64 addOf(i64 a, i64 b) { return (i64)((u64)a + (u64)b); }

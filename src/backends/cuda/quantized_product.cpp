@@ -18,11 +18,11 @@ constexpr size_t kQuantizedScales{QuantizedOperands::kScales};
 constexpr size_t kQuantizedExtra{QuantizedOperands::kFirstExtra};
 
 //! The first two fit into every multiprocessor that has such tensor cores.
-constexpr std::array<QuantizedTile, kQuantizedTactics> kQuantizedTiles{QuantizedTile{.columns = 128, .stages = 3, .pending = 0, .blocks = 2},
+constexpr std::array<QuantizedTile, kQuantizedTactics> kQuantizedTiles{
+    QuantizedTile{.columns = 128, .stages = 3, .pending = 0, .blocks = 2},
     QuantizedTile{.columns = 64, .stages = 3, .pending = 0, .blocks = 3},
-    QuantizedTile{.columns = 64, .stages = 2, .pending = 0, .blocks = 4},
     QuantizedTile{.columns = 256, .stages = 4, .pending = 1, .blocks = 1}};
-constexpr size_t kTilesOfAll{3}; //!< More take the shared memory of Hopper's multiprocessors.
+constexpr size_t kTilesOfAll{2};          //!< More take the shared memory of Hopper's multiprocessors.
 constexpr int64_t kDepthOfSmallSums{256}; //!< Of int8 products, each 2^14 at most.
 
 struct QuantizedChoices
@@ -39,9 +39,9 @@ struct QuantizedChoices
 struct QuantizedCode
 {
     void* kernel{nullptr};
-    Grid grid; //!< Of one matrix.
+    Grid grid;                                  //!< Of one matrix.
     std::shared_ptr<DeviceTable const> weights; //!< In place of input 1, where that is not packed.
-    uintptr_t wideBytes{1}; //!< Of what addresses must be multiples for accesses in fours.
+    uintptr_t wideBytes{1};                     //!< Of what addresses must be multiples for accesses in fours.
 };
 
 class QuantizedStep final : public CudaPrepared
@@ -252,11 +252,11 @@ Result<KernelSpec> buildQuantized(Problem const& problem, Offer const& offer)
 template <typename L>
 constexpr Candidate quantizedRow()
 {
-    return {
-        .layer = L::kName, .name = "tensor cores", .offers = offersOfQuantized<L>, .build = buildQuantized<L>};
+    return {.layer = L::kName, .name = "tensor cores", .offers = offersOfQuantized<L>, .build = buildQuantized<L>};
 }
 
-constexpr Candidate kQuantizedCandidates[]{quantizedRow<QuantizedConvolution>(), quantizedRow<QuantizedMatrixMultiply>()};
+constexpr Candidate kQuantizedCandidates[]{
+    quantizedRow<QuantizedConvolution>(), quantizedRow<QuantizedMatrixMultiply>()};
 constexpr CudaKernelEntry kQuantizedKernels[]{{"quantized_product", &loadQuantized}};
 } // namespace
 
@@ -267,7 +267,8 @@ Result<QuantizedLayer> quantizedLayerOf(LayerArgs const& args)
         : quantizedLayer(TENON_TRY(fieldsOf<QuantizedMatrixMultiply>(args)));
 }
 
-Result<std::shared_ptr<Constant const>> turnedWeights(QuantizedLayer const& layer, std::vector<WeightArg> const& weights)
+Result<std::shared_ptr<Constant const>> turnedWeights(
+    QuantizedLayer const& layer, std::vector<WeightArg> const& weights)
 {
     for (size_t i = 0; i < weights.size(); ++i)
     {
@@ -332,8 +333,8 @@ Result<std::shared_ptr<Prepared const>> quantizedStep(CudaDevice const& device, 
     params.tilesAcross = static_cast<int>((shape.columns + tile.columns - 1) / tile.columns);
     QuantizedCode code = TENON_TRY(codeOf(device, layer, shape, tile, inputs, out));
     if (weights != nullptr)
-        code.weights = TENON_TRY(deviceTable(
-            device, {static_cast<std::byte const*>(weights->data), static_cast<size_t>(weights->bytes())}));
+        code.weights = TENON_TRY(
+            deviceTable(device, {static_cast<std::byte const*>(weights->data), static_cast<size_t>(weights->bytes())}));
     return std::shared_ptr<Prepared const>{std::make_shared<QuantizedStep>(std::move(shape), params, std::move(code))};
 }
 

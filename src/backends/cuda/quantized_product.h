@@ -32,7 +32,7 @@ struct QuantizedShape
 {
     int64_t rows{1};
     int64_t columns{1};
-    int64_t depth{1};   //!< Of all taps.
+    int64_t depth{1}; //!< Of all taps.
     int64_t taps{1};
     std::array<int64_t, 2> in{1, 1}; //!< Height and width of images.
     std::array<int64_t, 2> out{1, 1};
@@ -51,7 +51,7 @@ Result<QuantizedShape> quantizedShape(
 
 //! By our own kernel, tiled in one of so many ways; `weights`: in place of input 1, where a plan holds them in another
 //! order than the kernel's.
-inline constexpr int32_t kQuantizedTactics{4};
+inline constexpr int32_t kQuantizedTactics{3};
 Result<std::shared_ptr<Prepared const>> quantizedStep(CudaDevice const& device, QuantizedLayer const& layer,
     int32_t tactic, Constant const* weights, std::span<TensorArg const> inputs, TensorArg const& out);
 //! The weights in the order of the kernel, where these are in another one; null: they are as they should be.

@@ -44,7 +44,8 @@ Result<QuantizedShape> shapeOfConvolution(
     shape.padding = twoAxes(padding, 0);
     shape.dilation = twoAxes(window.dilation, 1);
     shape.windowWidth = window.size.back();
-    shape.hasWindow = isPadded || !std::ranges::all_of(window.size, isOne) || !std::ranges::all_of(window.stride, isOne);
+    shape.hasWindow =
+        isPadded || !std::ranges::all_of(window.size, isOne) || !std::ranges::all_of(window.stride, isOne);
     return shape;
 }
 
@@ -59,8 +60,7 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> matricesOf(std::vector<int
     return {front, strides};
 }
 
-Result<QuantizedShape> shapeOfProduct(
-    std::span<TensorArg const> inputs, TensorArg const& out, bool isTransposed)
+Result<QuantizedShape> shapeOfProduct(std::span<TensorArg const> inputs, TensorArg const& out, bool isTransposed)
 {
     std::vector<int64_t> const& a = inputs[0].extents;
     std::vector<int64_t> const& b = inputs[1].extents;

@@ -176,7 +176,7 @@ static __device__ __forceinline__ float realOf(int sum)
 //! The last byte is x, rounded half to even, within int8.
 static __device__ __forceinline__ unsigned roundedBits(float x)
 {
-    return toBits((x < -128.0f ? -128.0f : x > 127.0f ? 127.0f : x) + kWhole);
+    return toBits(fminf(fmaxf(x, -128.0f), 127.0f) + kWhole);
 }
 static __device__ __forceinline__ void putResult(signed char& to, float x) { to = (signed char)roundedBits(x); }
 template <typename T>
@@ -215,84 +215,114 @@ static __device__ __forceinline__ void realsOf(Pack<signed char, 4> const& from,
 )"};
 
 constexpr char kQuantizedTilesText[]{R"(
-//! What a thread copies of each stage: one piece of 16 bytes of four rows of x and of every 32nd column of w.
+//! Where the window of a result begins in x, or the row of a matrix.
+struct Place
+{
+    i64 start; // -1: there is no such row.
+    int y, x;  // Of the window's first pixel.
+};
+
+static __device__ __forceinline__ Place placeOf(QuantizedTilesParams const& p, int row)
+{
+    if (!HAS_WINDOW)
+        return {row < p.rows ? (i64)row * p.pieces * 16 : -1, 0, 0};
+    int const column = row % p.outWidth;
+    int const line = row / p.outWidth % p.outHeight;
+    int const image = row / p.outWidth / p.outHeight;
+    int const y = line * p.strideY - p.padY;
+    int const x = column * p.strideX - p.padX;
+    return {(((i64)image * p.height + y) * p.width + x) * p.piecesOfTap * 16, row < p.rows ? y : -(1 << 30), x};
+}
+
+//! A piece of 16 bytes of the depth, seen from the first pixel of a window.
+struct Piece
+{
+    i64 offset;
+    int dy, dx;
+    bool isInside;
+};
+
+static __device__ __forceinline__ Piece pieceOf(QuantizedTilesParams const& p, int piece)
+{
+    if (!HAS_WINDOW)
+        return {(i64)piece * 16, 0, 0, piece < p.pieces};
+    int const tap = piece / p.piecesOfTap;
+    int const line = tap / p.windowWidth;
+    int const dy = line * p.dilationY;
+    int const dx = (tap - line * p.windowWidth) * p.dilationX;
+    return {((i64)(dy * p.width + dx) * p.piecesOfTap + piece - tap * p.piecesOfTap) * 16, dy, dx, piece < p.pieces};
+}
+
+static __device__ __forceinline__ bool isThere(QuantizedTilesParams const& p, Place const& place, Piece const& piece)
+{
+    if (!HAS_WINDOW)
+        return piece.isInside && place.start >= 0;
+    return piece.isInside && (unsigned)(place.y + piece.dy) < (unsigned)p.height
+        && (unsigned)(place.x + piece.dx) < (unsigned)p.width;
+}
+
+//! What a thread copies of each stage: one piece of four rows of x and of every 32nd column of w.
 struct Copies
 {
-    i64 start[4]; // In x; -1: no such row.
-    int y[4];     // The window's first pixel.
-    int x[4];
+    unsigned char const* x;
     unsigned char const* w;
-    int columns; // That are left from this thread's first.
+    Place places[4];
+    int row, column; // The thread's first.
 };
 
 static __device__ __forceinline__ Copies copiesOf(QuantizedTilesParams const& p, int row0, int column0)
 {
     Copies own;
-    int const first = (int)threadIdx.x / 8;
+    own.row = row0 + (int)threadIdx.x / 8;
+    own.column = column0 + (int)threadIdx.x / 8;
+    own.x = (unsigned char const*)p.x + (i64)blockIdx.z * p.xBatch;
+    own.w = (unsigned char const*)p.w + (i64)blockIdx.z * p.wBatch + (i64)own.column * p.pieces * 16;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-    {
-        int const row = row0 + first + 32 * i;
-        own.start[i] = row < p.rows ? (i64)row * p.pieces * 16 : -1;
-        own.y[i] = own.x[i] = 0;
-        if (HAS_WINDOW)
-        {
-            int const column = row % p.outWidth;
-            int const line = row / p.outWidth % p.outHeight;
-            int const image = row / p.outWidth / p.outHeight;
-            own.y[i] = row < p.rows ? line * p.strideY - p.padY : -(1 << 30);
-            own.x[i] = column * p.strideX - p.padX;
-            own.start[i] = (((i64)image * p.height + own.y[i]) * p.width + own.x[i]) * p.piecesOfTap * 16;
-        }
-    }
-    own.w = (unsigned char const*)p.w + (i64)blockIdx.z * p.wBatch + (i64)(column0 + first) * p.pieces * 16;
-    own.columns = p.columns - column0 - first;
+        own.places[i] = placeOf(p, own.row + 32 * i);
     return own;
 }
 
-static __device__ __forceinline__ void copyPiece(
-    unsigned char* to, unsigned char const* from, bool isThere, bool isAligned)
+//! Operands that lie on no multiple of 16 bytes.
+static __device__ __forceinline__ void copyBytes(
+    QuantizedTilesParams const& p, Copies const& own, unsigned char* to, int at)
 {
-    if (isAligned)
-        copyAsync(to, from, isThere);
-    else
-        for (int i = 0; i < 16; ++i)
-            to[i] = isThere ? from[i] : (unsigned char)0;
+    Piece const piece = pieceOf(p, at);
+#pragma unroll 1
+    for (int i = 0; i < 4 + BN / 32; ++i)
+    {
+        Place const place = placeOf(p, own.row + 32 * i);
+        bool const isRead = i < 4 ? isThere(p, place, piece) : piece.isInside && own.column + 32 * (i - 4) < p.columns;
+        unsigned char const* const from = i < 4 ? own.x + place.start + piece.offset
+                                                : own.w + ((i64)(i - 4) * 32 * p.pieces + at) * 16;
+#pragma unroll 1
+        for (int k = 0; k < 16; ++k)
+            to[32 * i * kDepth + k] = isRead ? from[k] : (unsigned char)0;
+    }
 }
 
 static __device__ __forceinline__ void copyStage(
-    QuantizedTilesParams const& p, Copies const& own, unsigned char const* x, unsigned char* stage, int step)
+    QuantizedTilesParams const& p, Copies const& own, unsigned char* stage, int step)
 {
     int const first = (int)threadIdx.x / 8;
-    int const piece = step * 8 + (int)threadIdx.x % 8;
-    bool const isInside = piece < p.pieces;
+    int const at = step * 8 + (int)threadIdx.x % 8;
     unsigned char* const to = stage + first * kDepth + ((int)threadIdx.x % 8 ^ first % 8) * 16;
-    int dy = 0, dx = 0;
-    i64 offset = (i64)piece * 16;
-    if (HAS_WINDOW)
-    {
-        int const tap = piece / p.piecesOfTap;
-        dy = tap / p.windowWidth;
-        dx = (tap - dy * p.windowWidth) * p.dilationX;
-        dy *= p.dilationY;
-        offset = ((i64)(dy * p.width + dx) * p.piecesOfTap + piece - tap * p.piecesOfTap) * 16;
-    }
+    if (!p.isAligned)
+        return copyBytes(p, own, to, at);
+    Piece const piece = pieceOf(p, at);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
     {
-        bool isThere = isInside && own.start[i] >= 0;
-        if (HAS_WINDOW)
-            isThere = isInside && (unsigned)(own.y[i] + dy) < (unsigned)p.height
-                && (unsigned)(own.x[i] + dx) < (unsigned)p.width;
-        copyPiece(to + 32 * i * kDepth, isThere ? x + own.start[i] + offset : x, isThere, p.isAligned);
+        bool const isRead = isThere(p, own.places[i], piece);
+        copyAsync(to + 32 * i * kDepth, isRead ? own.x + own.places[i].start + piece.offset : own.x, isRead);
     }
-    unsigned char const* w = own.w + (i64)piece * 16;
+    unsigned char const* w = own.w + (i64)at * 16;
     i64 const next = (i64)p.pieces * 16 * 32;
 #pragma unroll
     for (int i = 0; i < BN / 32; ++i)
     {
-        bool const isThere = isInside && 32 * i < own.columns;
-        copyPiece(to + (kRows + 32 * i) * kDepth, isThere ? w + i * next : x, isThere, p.isAligned);
+        bool const isRead = piece.isInside && own.column + 32 * i < p.columns;
+        copyAsync(to + (kRows + 32 * i) * kDepth, isRead ? w + i * next : own.x, isRead);
     }
 }
 
@@ -333,43 +363,58 @@ static __device__ __forceinline__ void finishRow(QuantizedTilesParams const& p, 
     *(Pack<Out, N>*)((Out*)p.y + at) = pack;
 }
 
-//! What is read with some rows is on its way before the first of them is stored.
+constexpr int kEach = kRows * kQuads / kThreads; // Rows of a thread.
+constexpr int kStep = kThreads / kQuads;
+constexpr int kTogether = kEach < 8 ? kEach : 8;
+
+//! All rows of the tile are there: what is read with some of them is on its way before the first of them is stored.
+static __device__ __forceinline__ void finishWhole(
+    QuantizedTilesParams const& p, Sum const* sums, Factors const& own, i64 at)
+{
+    i64 const next = (i64)kStep * p.columns;
+#pragma unroll 1
+    for (int first = 0; first < kEach; first += kTogether)
+    {
+        Extras<4> extras[kTogether];
+        Pack<Sum, 4> four[kTogether];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+            loadExtras(p.extra, at + i * next, extras[i]);
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+            four[i] = *(Pack<Sum, 4> const*)(sums + i * kStep * kPitch);
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+            finishRow<4>(p, four[i], own, extras[i], at + i * next, 0);
+        sums += kTogether * kStep * kPitch;
+        at += kTogether * next;
+    }
+}
+
 static __device__ __forceinline__ void finishTile(
     QuantizedTilesParams const& p, Sum const* sums, Factors const& own, int row0, int column0)
 {
-    constexpr int kEach = kRows * kQuads / kThreads;
-    constexpr int kStep = kThreads / kQuads;
-    constexpr int kTogether = kEach < 8 ? kEach : 8;
     int const quad = (int)threadIdx.x % kQuads * 4;
     int const r0 = (int)threadIdx.x / kQuads;
     int const count = p.columns - column0 - quad;
     if (count <= 0)
         return;
     i64 const start = p.yStart + (i64)blockIdx.z * p.yBatch + (i64)(row0 + r0) * p.columns + column0 + quad;
-    for (int first = 0; first < kEach; first += kTogether)
+    if (p.isWide && row0 + kRows <= p.rows)
+        return finishWhole(p, sums + r0 * kPitch + quad, own, start);
+#pragma unroll 1
+    for (int r = r0; r < kRows && row0 + r < p.rows; r += kStep)
     {
-        Extras<4> extras[kTogether];
+        Pack<Sum, 4> const four = *(Pack<Sum, 4> const*)(sums + r * kPitch + quad);
+        i64 const at = start + (i64)(r - r0) * p.columns;
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i)
-            if (p.isWide && row0 + r0 + (first + i) * kStep < p.rows)
-                loadExtras(p.extra, start + (i64)((first + i) * kStep) * p.columns, extras[i]);
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i)
+        for (int k = 0; k < 4; ++k)
         {
-            int const r = r0 + (first + i) * kStep;
-            i64 const at = start + (i64)((first + i) * kStep) * p.columns;
-            if (row0 + r >= p.rows)
+            if (k >= count)
                 continue;
-            Pack<Sum, 4> const four = *(Pack<Sum, 4> const*)(sums + r * kPitch + quad);
-            if (p.isWide)
-                finishRow<4>(p, four, own, extras[i], at, 0);
-            else
-                for (int k = 0; k < 4 && k < count; ++k)
-                {
-                    Extras<1> one;
-                    loadExtras(p.extra, at + k, one);
-                    finishRow<1>(p, four, own, one, at + k, k);
-                }
+            Extras<1> one;
+            loadExtras(p.extra, at + k, one);
+            finishRow<1>(p, four, own, one, at + k, k);
         }
     }
 }
@@ -380,17 +425,16 @@ TENON_BOUND_KERNEL(quantizedTiles, QuantizedTilesParams)
     int const row0 = (int)(blockIdx.x / (unsigned)p.tilesAcross) * kRows;
     int const column0 = (int)(blockIdx.x % (unsigned)p.tilesAcross) * BN;
     Copies const own = copiesOf(p, row0, column0);
-    Factors const factors = factorsOf(p, column0 + (int)threadIdx.x % kQuads * 4);
-    unsigned char const* const x = (unsigned char const*)p.x + (i64)blockIdx.z * p.xBatch;
     int const steps = (p.pieces + 7) / 8;
     constexpr int kAhead = STAGES - 1 - PENDING;
-#pragma unroll
+#pragma unroll 1
     for (int step = 0; step < kAhead; ++step)
     {
         if (step < steps)
-            copyStage(p, own, x, shared + step * kStageBytes, step);
+            copyStage(p, own, shared + step * kStageBytes, step);
         commitCopies();
     }
+    Factors const factors = factorsOf(p, column0 + (int)threadIdx.x % kQuads * 4);
     Sum d[BN / 8][4];
 #pragma unroll
     for (int j = 0; j < BN / 8; ++j)
@@ -406,7 +450,7 @@ TENON_BOUND_KERNEL(quantizedTiles, QuantizedTilesParams)
         unsigned char const* const operands = shared + stage * kStageBytes;
         multiplyStage(d, operands, operands + kRows * kDepth);
         if (step + kAhead < steps)
-            copyStage(p, own, x, shared + nextStage * kStageBytes, step + kAhead);
+            copyStage(p, own, shared + nextStage * kStageBytes, step + kAhead);
         commitCopies();
         waitForProducts<PENDING>(d);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -444,8 +488,8 @@ std::string warpgroupText(int columns, bool isFp8)
                        "{{\n    asm volatile(\"{{.reg .pred on; setp.eq.u32 on, 1, 1; "
                        "wgmma.mma_async.sync.aligned.m64n{0}k32.{1} {{{2}}}, %{3}, %{4}, on{5};}}\"\n"
                        "        : {6} : \"l\"(left), \"l\"(right));\n}}\n#endif\n",
-        columns, isFp8 ? "f32.e4m3.e4m3" : "s32.s8.s8", registers, columns / 2, columns / 2 + 1,
-        isFp8 ? ", 1, 1" : "", operands);
+        columns, isFp8 ? "f32.e4m3.e4m3" : "s32.s8.s8", registers, columns / 2, columns / 2 + 1, isFp8 ? ", 1, 1" : "",
+        operands);
 }
 } // namespace
 
@@ -458,8 +502,8 @@ std::string quantizedTilesText(QuantizedTilesForm const& form)
                         "constexpr int BN = {}, STAGES = {}, PENDING = {}, BLOCKS = {};\n"
                         "constexpr bool HAS_WINDOW = {}, IS_ROUNDED = {}, HAS_SMALL_SUMS = {};\n",
         isFp8 ? "Fp8" : "signed char", isFp8 ? "float" : "int", form.out, form.bias, isFp8 ? "f" : "r",
-        form.tile.columns, form.tile.stages, form.tile.pending,
-        form.tile.blocks, form.hasWindow, form.out == "signed char" || form.out == "Fp8", form.hasSmallSums);
+        form.tile.columns, form.tile.stages, form.tile.pending, form.tile.blocks, form.hasWindow,
+        form.out == "signed char" || form.out == "Fp8", form.hasSmallSums);
     text += matrixText();
     text += fmt::format(fmt::runtime(kWarpText), isFp8 ? 890 : 800, isFp8 ? "f32.e4m3.e4m3.f32" : "s32.s8.s8.s32");
     text += warpgroupText(form.tile.columns, isFp8);
@@ -487,8 +531,7 @@ Result<std::string> quantizedEpilogueText(Epilogue const& epilogue, std::vector<
         bool const isNarrow = extras[at] == DType::kINT8 || extras[at] == DType::kFP8;
         std::string const type = TENON_TRY(storageOf(extras[at]));
         members += fmt::format("    Pack<{}, N> e{};\n", type, at);
-        loads += fmt::format(
-            "    to.e{1} = loadOnce((Pack<{0}, N> const*)(({0} const*)extra[{1}] + at));\n", type, at);
+        loads += fmt::format("    to.e{1} = loadOnce((Pack<{0}, N> const*)(({0} const*)extra[{1}] + at));\n", type, at);
         reals += fmt::format("    float r{0}[N];\n    realsOf(from.e{0}, r{0});\n", at);
         operands += isNarrow ? fmt::format(", r{}[k] * {:a}f", at, step.alpha) : fmt::format(", r{}[k]", at);
         ++next;

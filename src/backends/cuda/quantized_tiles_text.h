@@ -43,7 +43,7 @@ struct QuantizedTilesForm
     QuantizedTile tile;
     bool hasWindow;    //!< Else each result reads one row of x.
     bool hasSmallSums; //!< No sum is beyond 2^22.
-    DType in;       //!< kINT8 or kFP8.
+    DType in;          //!< kINT8 or kFP8.
     std::string out;
     std::string bias;
     std::string epilogue; //!< As quantizedEpilogueText gives it.
