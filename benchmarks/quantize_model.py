@@ -1,8 +1,8 @@
 """Q/DQ layers around the convolutions and products of an ONNX model, in int8 or in fp8 (E4M3).
 
 Activations get one scale each, from their largest element in a few runs of ONNX Runtime on random inputs; weights one
-per output channel in int8, and one in fp8. With `sums`, sums that read a quantized tensor read it dequantized, so that it
-is in memory in one form. Convolutions of few channels and groups stay as they are.
+per output channel in int8, and one in fp8. With `sums`, sums that read a quantized tensor read it dequantized, so that
+it is in memory in one form. Convolutions of few channels and groups stay as they are.
 """
 
 import pathlib
