@@ -6,6 +6,7 @@
 #include "layers/matrix_multiply.h"
 #include "layers/quantized_product.h"
 #include "layers/shuffle.h"
+#include "layers/unsqueeze.h"
 #include "passes/rules.h"
 
 #include <algorithm>
@@ -135,7 +136,7 @@ bool areQuantizedWeights(Graph const& graph, Node const& node)
         return false;
     return std::ranges::any_of(graph.uses(node.output()), [&](Use const& use) {
         Node const& reader = graph.node(use.node);
-        return as<Shuffle>(*reader.layer) != nullptr
+        return as<Shuffle>(*reader.layer) != nullptr || as<Unsqueeze>(*reader.layer) != nullptr
             || ((as<Convolution>(*reader.layer) != nullptr || as<MatrixMultiply>(*reader.layer) != nullptr)
                 && use.operand == 1 && graph.constantOf(reader.input(0)) == nullptr);
     });

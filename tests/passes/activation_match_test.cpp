@@ -61,6 +61,17 @@ TEST(ActivationMatch, everyFunctionOfAnEpilogueIsRecognized)
     }
 }
 
+//! In half precision 1 / sqrt(2) is another number; GELU by tanh stays apart.
+TEST(ActivationMatch, constantsRoundedToHalfPrecision)
+{
+    auto const gelu = [](double root) { return kX * 0.5 * (apply(ExprOp::kErf, {kX / root}) + 1.0); };
+    EXPECT_FALSE(matchActivation(gelu(1.4140625)));
+    std::optional<EpilogueStep> const found = matchActivation(gelu(1.4140625), DType::kHALF);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->kind, EpilogueKind::kGeluErf);
+    EXPECT_FALSE(matchActivation(gelu(1.416), DType::kHALF));
+}
+
 //! A bound that matters at some magnitude only is still a bound.
 TEST(ActivationMatch, boundsOfEveryMagnitudeCount)
 {

@@ -300,6 +300,44 @@ TEST(Int8Rules, quantizingMovesAboveViews)
         head + "%z = Shuffle(%x) {ReshapeDimensions=(0,256)}\n%y = Quantize(%z, %s) {Axis=-2}\noutput %y\noutput %z\n");
 }
 
+//! An attention that the product becomes part of gives its result in the order that is asked for.
+TEST(Int8Rules, quantizationStaysBehindATransposeOfAProduct)
+{
+    expectUnchanged("quantize-above-views", R"(
+input %a : float32[N,4,5,8]
+input %b : float32[N,4,8,6]
+const %s : float32[] = 0.1
+%x = MatrixMultiply(%a, %b)
+%z = Shuffle(%x) {FirstTranspose=[0,2,1,3,4,5,6,7], ReshapeDimensions=(0,0,24)}
+%y = Quantize(%z, %s) {Axis=-2}
+output %y
+)");
+}
+
+//! As importers write weights for a product with a batch in front.
+TEST(Int8Rules, weightsWithAnAxisInFrontStayInt8)
+{
+    expectRewrite("", R"(
+input %q : int8[N,5,8]
+const %s : float32[] = 0.125
+const %c : float32[6] = [0.25,0.5,0.125,0.25,0.5,1]
+const %w : int8[8,6] = random(1)
+const %axes : int32[1] = 0
+%x = Dequantize(%q, %s) {Axis=-2}
+%k = Dequantize(%w, %c) {Axis=1}
+%u = Unsqueeze(%k, %axes)
+%y = MatrixMultiply(%x, %u)
+output %y
+)",
+        R"(
+input %q : int8[N,5,8]
+const %c : float32[6] = [0.25,0.5,0.125,0.25,0.5,1]
+const %w : int8[1,8,6] = random(1)
+%y = QuantizedMatrixMultiply(%q, %w, _, %c) {inputScale=0.125}
+output %y
+)");
+}
+
 TEST(Int8Rules, numbersThatAreRoundedByTheSameScaleStay)
 {
     std::string const head{"input %q : int8[N,4]\nconst %s : float32[] = 0.1\nconst %t : float32[] = 0.2\n"};
