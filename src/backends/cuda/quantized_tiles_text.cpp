@@ -474,7 +474,7 @@ TENON_BOUND_KERNEL(quantizedTiles, QuantizedTilesParams)
 )"};
 
 //! One instruction of a warpgroup: 64 rows by all columns by 32 bytes.
-std::string warpgroupText(int columns, bool isFp8)
+std::string stageProductText(int columns, bool isFp8)
 {
     std::string registers;
     std::string operands;
@@ -506,7 +506,7 @@ std::string quantizedTilesText(QuantizedTilesForm const& form)
         form.out == "signed char" || form.out == "Fp8", form.hasSmallSums);
     text += matrixText();
     text += fmt::format(fmt::runtime(kWarpText), isFp8 ? 890 : 800, isFp8 ? "f32.e4m3.e4m3.f32" : "s32.s8.s8.s32");
-    text += warpgroupText(form.tile.columns, isFp8);
+    text += stageProductText(form.tile.columns, isFp8);
     text += kFragmentText;
     return wholeText(text + kConversionText + form.epilogue + kQuantizedTilesText);
 }
