@@ -168,8 +168,8 @@ std::optional<Operand> packedOperand(Graph const& graph, Patch& patch, Node cons
     return Operand{patch.add(*reshape, {columns->whole}), packed};
 }
 
-//! x [b, h, s, d] of a reshape to [b, h · n, s, d] of x with each head repeated n times, in whatever form the model says
-//! so: broadcast along an axis of its own.
+//! x [b, h, s, d] of a reshape to [b, h · n, s, d] of x with each head repeated n times: broadcast along an axis of its
+//! own.
 std::optional<ValueId> sharedHeads(Graph const& graph, Patch& patch, Node const& shuffle)
 {
     Node const* repeat = graph.producerOf<Slice>(shuffle.input(0));

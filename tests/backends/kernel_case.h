@@ -50,8 +50,8 @@ enum class Types : uint8_t
 };
 
 //! Fails when no offer stands besides the reference, or any of them differs. `candidate`: the one that must be offered.
-//! `partial`: the largest number in front of a step of the epilogue, which a backend may round to the layer's type there
-//! (decision 80), so that what a sum cancels keeps that error.
+//! `partial`: the largest number in front of a step of the epilogue; a backend may round to the layer's type there
+//! (decision 80), and what a sum cancels keeps that error.
 void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {},
     Types types = Types::kAll, double partial = 0);
 template <typename L>

@@ -501,7 +501,9 @@ TEST_F(Quick, N12_aKernelThatGpusDoNotHaveIsNamed)
     plugin.name = "scaleElsewhere";
     std::unique_ptr<IHostMemory> const plan = build(plugin);
     if (plan != nullptr)
+    {
         EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
+    }
     EXPECT_NE(logger.errors().find("cuModuleGetFunction of 'scaleElsewhere'"), std::string::npos) << logger.errors();
 }
 

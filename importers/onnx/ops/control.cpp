@@ -157,7 +157,7 @@ bool passesOn(::onnx::GraphProto const& graph, std::string name, std::string con
         ::onnx::NodeProto const& node = graph.node(i);
         if (node.output_size() > 0 && node.output(0) == name)
         {
-            if (node.op_type() != "Identity")
+            if (node.op_type() != "Identity" || node.input_size() == 0)
             {
                 return false;
             }
