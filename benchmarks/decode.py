@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A decoder of llama_small's extents that reads and gives back a cache of keys and values, side by side with ONNX Runtime.
+"""A decoder of llama_small's extents with a cache of keys and values, side by side with ONNX Runtime.
 
-One token against a cache, as generation runs it, and a whole prompt without one; in float32 and with weights of four bits.
+One token against a cache, as generation runs it, and a whole prompt without one; in float32 and with weights of four
+bits.
 """
 
 import argparse
@@ -149,8 +150,8 @@ def main() -> None:
         times = ", ".join(f"{label} {found.milliseconds(label):.2f} ms" for label in engines)
         own = [found.ratio(f"tenon {label}", [f"ort {label}"]) for label in files]
         few = found.ratio("tenon 4 bits", ["tenon float32"])
-        print(f"{new} new, {past} before: {times}; to ONNX Runtime {own[0]:.3f}, {own[1]:.3f}; 4 bits to float32 {few:.3f}",
-              flush=True)  # fmt: skip
+        ratios = f"to ONNX Runtime {own[0]:.3f}, {own[1]:.3f}; 4 bits to float32 {few:.3f}"
+        print(f"{new} new, {past} before: {times}; {ratios}", flush=True)
 
 
 if __name__ == "__main__":
