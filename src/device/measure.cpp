@@ -82,37 +82,104 @@ Result<std::vector<double>> timesOf(
 }
 } // namespace
 
-TrialOperands::~TrialOperands()
+TrialMemory::~TrialMemory()
 {
-    for (void* const memory : mAll)
-        if (mPlace == Place::kHost)
-            mDevice.releaseHost(memory);
-        else
-            mDevice.release(memory);
+    for (Block const& block : mBlocks)
+        release(block);
 }
 
-Result<void*> TrialOperands::allocate(size_t bytes)
+void TrialMemory::begin()
+{
+    for (Block& block : mBlocks)
+        block.isTaken = false;
+}
+
+Result<void*> TrialMemory::numbers(Place place, DType dtype, size_t bytes)
+{
+    auto const [memory, isOld] = TENON_TRY(take(place, dtype, bytes));
+    if (isOld)
+        return memory;
+    Result<Done> const filled = fill(place, memory, dtype, bytes);
+    if (filled)
+        return memory;
+    overwritten(memory);
+    return filled.error();
+}
+
+Result<void*> TrialMemory::room(Place place, size_t bytes)
+{
+    return TENON_TRY(take(place, std::nullopt, bytes)).first;
+}
+
+void TrialMemory::overwritten(void* numbers)
+{
+    for (Block& block : mBlocks)
+        if (block.memory == numbers)
+            block.numbers = std::nullopt;
+}
+
+Result<std::pair<void*, bool>> TrialMemory::take(Place place, std::optional<DType> numbers, size_t bytes)
 {
     size_t const size = std::max<size_t>(bytes, 1); // Never null, for custom layers too (L23).
-    void* const memory = mPlace == Place::kHost ? mDevice.allocateHost(size) : mDevice.allocate(size);
+    auto const isAlike = [&](Block const& block) {
+        return !block.isTaken && block.place == place && block.numbers == numbers;
+    };
+    Block* best{nullptr};
+    for (Block& block : mBlocks)
+        if (isAlike(block) && block.bytes >= size && (best == nullptr || block.bytes < best->bytes))
+            best = &block;
+    if (best != nullptr)
+    {
+        best->isTaken = true;
+        return std::pair{best->memory, true};
+    }
+    // What is too small for this trial has had its turn: one block grows instead of many that stand beside each other.
+    if (auto const small = std::ranges::find_if(mBlocks, isAlike); small != mBlocks.end())
+    {
+        release(*small);
+        mBlocks.erase(small);
+    }
+    void* memory = allocate(place, size);
+    if (memory == nullptr)
+    {
+        std::erase_if(mBlocks, [&](Block const& block) {
+            if (!block.isTaken)
+                release(block);
+            return !block.isTaken;
+        });
+        memory = allocate(place, size);
+    }
     if (memory == nullptr)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for timing it", size);
-    mAll.push_back(memory);
-    return memory;
+    mBlocks.push_back({memory, size, place, numbers, true});
+    return std::pair{memory, false};
 }
 
-Result<Done> TrialOperands::fill(void* memory, DType dtype, size_t bytes)
+void* TrialMemory::allocate(Place place, size_t bytes)
+{
+    return place == Place::kHost ? mDevice.allocateHost(bytes) : mDevice.allocate(bytes);
+}
+
+void TrialMemory::release(Block const& block)
+{
+    if (block.place == Place::kHost)
+        mDevice.releaseHost(block.memory);
+    else
+        mDevice.release(block.memory);
+}
+
+Result<Done> TrialMemory::fill(Place place, void* memory, DType dtype, size_t bytes)
 {
     std::vector<uint8_t> block(std::min(bytes, kBlock));
     fillRandomly(block, dtype, mRandom);
     for (size_t at = 0; at < bytes; at += block.size())
-        TENON_TRY(copyIn(static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at)));
+        TENON_TRY(copyIn(place, static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at)));
     return Done{};
 }
 
-Result<Done> TrialOperands::copyIn(void* to, void const* from, size_t bytes)
+Result<Done> TrialMemory::copyIn(Place place, void* to, void const* from, size_t bytes)
 {
-    if (mPlace != Place::kHost)
+    if (place != Place::kHost)
         return mDevice.copyFromHost(to, from, bytes, kApartStream);
     std::memcpy(to, from, bytes);
     return Done{};
@@ -123,9 +190,7 @@ Result<Done> TrialOperands::addInput(TensorArg const& arg)
     void* memory{nullptr};
     if (arg.present)
     {
-        size_t const bytes = TENON_TRY(sizeOf(arg));
-        memory = TENON_TRY(allocate(bytes));
-        TENON_TRY(fill(memory, arg.dtype, bytes));
+        memory = TENON_TRY(mMemory.numbers(mPlace, arg.dtype, TENON_TRY(sizeOf(arg))));
     }
     mInputs.push_back(memory);
     return Done{};
@@ -133,20 +198,21 @@ Result<Done> TrialOperands::addInput(TensorArg const& arg)
 
 Result<Done> TrialOperands::addConstant(ByteView contents)
 {
-    void* const memory = TENON_TRY(allocate(contents.size()));
-    TENON_TRY(copyIn(memory, contents.data(), contents.size()));
+    void* const memory = TENON_TRY(mMemory.room(mPlace, contents.size()));
+    TENON_TRY(mMemory.copyIn(mPlace, memory, contents.data(), contents.size()));
     mInputs.push_back(memory);
     return Done{};
 }
 
 Result<Done> TrialOperands::addOutput(TensorArg const& arg)
 {
-    mOutputs.push_back(arg.present ? TENON_TRY(allocate(TENON_TRY(sizeOf(arg)))) : nullptr);
+    mOutputs.push_back(arg.present ? TENON_TRY(mMemory.room(mPlace, TENON_TRY(sizeOf(arg)))) : nullptr);
     return Done{};
 }
 
 void TrialOperands::addOutputOver(size_t input)
 {
+    mMemory.overwritten(mInputs[input]);
     mOutputs.push_back(mInputs[input]);
 }
 
@@ -158,7 +224,7 @@ Result<Launch> TrialOperands::launch(Prepared const& prepared, size_t produces)
     launch.prepared = &prepared;
     launch.call.inputs = mInputAddresses.data();
     launch.call.outputs = mOutputs.data();
-    launch.call.scratch = TENON_TRY(allocate(prepared.scratchBytes()));
+    launch.call.scratch = TENON_TRY(mMemory.room(mPlace, prepared.scratchBytes()));
     launch.call.produced = mProduced.back().data();
     launch.inputCount = mInputs.size();
     launch.outputCount = mOutputs.size();

@@ -73,8 +73,9 @@ class KeyWriter
 class OfferTimer
 {
   public:
-    OfferTimer(TimingRequest const& request, Choices& choices)
+    OfferTimer(TimingRequest const& request, Choices& choices, TrialMemory& memory)
         : mRequest{request},
+          mMemory{memory},
           mGraph{request.kernels.graph},
           mChoices{choices.all()}
     {
@@ -246,7 +247,7 @@ class OfferTimer
         return Done{};
     }
 
-    Result<double> timeOf(Trial const& trial) const
+    Result<double> timeOf(Trial const& trial)
     {
         Choice const& choice = mChoices[trial.choice];
         Node const& node = mGraph.node(choice.node);
@@ -267,7 +268,7 @@ class OfferTimer
         source.code = code == nullptr ? nullptr : &made;
         std::vector<TensorArg> inputs;
         std::vector<TensorArg> outputs;
-        TrialOperands operands{mRequest.device, offer.place};
+        TrialOperands operands{mMemory, offer.place};
         for (size_t i = 0; i < node.inputs.size(); ++i)
         {
             inputs.push_back(inputArg(node, offer, i));
@@ -338,6 +339,7 @@ class OfferTimer
     }
 
     TimingRequest const& mRequest;
+    TrialMemory& mMemory;
     Graph const& mGraph;
     std::vector<Choice>& mChoices;
     std::set<ValueId> mTelling; //!< First outputs of nodes whose results only running tells.
@@ -349,8 +351,9 @@ class OfferTimer
 class SeamTimer
 {
   public:
-    SeamTimer(TimingRequest const& request, SeamCosts& seams)
+    SeamTimer(TimingRequest const& request, SeamCosts& seams, TrialMemory& memory)
         : mRequest{request},
+          mMemory{memory},
           mSeams{seams}
     {
         for (Layout const layout : request.kernels.target.layouts)
@@ -392,7 +395,7 @@ class SeamTimer
         return copy;
     }
 
-    Result<double> knownTimeOf(Copy const& copy) const
+    Result<double> knownTimeOf(Copy const& copy)
     {
         KnownTimes const& known = mRequest.known;
         if (known.tactics == nullptr)
@@ -412,7 +415,7 @@ class SeamTimer
         return static_cast<double>(milliseconds) * 1000.0;
     }
 
-    Result<double> timeOf(Copy const& copy) const
+    Result<double> timeOf(Copy const& copy)
     {
         TensorArg const from{copy.first, Layout::kLinear, copy.second};
         TensorArg const to{copy.first, mOther, copy.second};
@@ -420,7 +423,7 @@ class SeamTimer
         KernelSource const source{.kernel = spec.kernel, .args = spec.args, .weights = {{}}, .layer = "reorder"};
         std::unique_ptr<Kernel> const kernel = TENON_TRY(mRequest.device.load(source));
         auto const prepared = TENON_TRY(kernel->prepare({&from, 1}, {&to, 1}, mRequest.hostThreads));
-        TrialOperands operands{mRequest.device};
+        TrialOperands operands{mMemory};
         TENON_TRY(operands.addInput(from));
         TENON_TRY(operands.addOutput(to));
         Launch const launch = TENON_TRY(operands.launch(*prepared));
@@ -428,6 +431,7 @@ class SeamTimer
     }
 
     TimingRequest const& mRequest;
+    TrialMemory& mMemory;
     SeamCosts& mSeams;
     Layout mOther{Layout::kLinear};              //!< The first of the target's that is another.
     std::map<Copy, std::vector<size_t>> mCopies; //!< Values by what copying them takes.
@@ -436,8 +440,9 @@ class SeamTimer
 
 Result<Done> timeOffers(TimingRequest const& request, Choices& choices, SeamCosts& seams, TrialListener const& listener)
 {
-    OfferTimer offers{request, choices};
-    SeamTimer copies{request, seams};
+    TrialMemory memory{request.device};
+    OfferTimer offers{request, choices, memory};
+    SeamTimer copies{request, seams, memory};
     listener.start(offers.trials() + copies.trials());
     TENON_TRY(offers.run(listener.afterTrial));
     return copies.run(listener.afterTrial);

@@ -227,6 +227,63 @@ TEST(TrialOperands, operandsStandInMemoryOfTheDeviceAndGoWithIt)
         EXPECT_FALSE(GuardedMemory::holds(each));
 }
 
+TEST(TrialMemory, theNextTrialGetsWhatTheOneBeforeHadAndMoreGrows)
+{
+    ToyDevice inner;
+    GuardedDevice device{inner};
+    TrialMemory memory{device};
+    auto const launchOf = [&](TrialOperands& operands, int64_t count) {
+        EXPECT_TRUE(operands.addInput(tensor(DType::kFLOAT, {count})));
+        EXPECT_TRUE(operands.addInput(tensor(DType::kFLOAT, {count})));
+        EXPECT_TRUE(operands.addInput(tensor(DType::kINT32, {count})));
+        EXPECT_TRUE(operands.addOutput(tensor(DType::kFLOAT, {count})));
+        Step step;
+        Launch const launch = *operands.launch(step);
+        std::set<void const*> all(launch.call.inputs, launch.call.inputs + 3);
+        all.insert(launch.call.outputs[0]);
+        all.insert(launch.call.scratch);
+        EXPECT_EQ(all.size(), 5U) << "operands share memory";
+        return all;
+    };
+    std::set<void const*> first;
+    {
+        TrialOperands operands{memory};
+        first = launchOf(operands, 1000);
+    }
+    for (int64_t const fewer : {1000, 10})
+    {
+        TrialOperands operands{memory};
+        EXPECT_EQ(launchOf(operands, fewer), first) << fewer;
+    }
+    TrialOperands operands{memory};
+    std::set<void const*> const second = launchOf(operands, 5000);
+    int32_t left{0};
+    for (void const* const each : first)
+        left += GuardedMemory::holds(each) && !second.contains(each) ? 1 : 0;
+    EXPECT_EQ(left, 0) << "blocks that are too small now are still there";
+}
+
+TEST(TrialMemory, numbersThatAStepWroteOverAreNoneOfTheNextTrial)
+{
+    ToyDevice device;
+    TrialMemory memory{device};
+    auto const firstNumber = [&](bool isWrittenOver) {
+        TrialOperands operands{memory};
+        EXPECT_TRUE(operands.addInput(tensor(DType::kFLOAT, {8})));
+        if (isWrittenOver)
+            operands.addOutputOver(0);
+        Step step;
+        auto* const numbers = static_cast<float*>(const_cast<void*>(operands.launch(step)->call.inputs[0]));
+        float const first = numbers[0];
+        if (isWrittenOver)
+            numbers[0] = 1e30F;
+        return first;
+    };
+    EXPECT_LE(std::abs(firstNumber(false)), 1.0F);
+    EXPECT_LE(std::abs(firstNumber(true)), 1.0F);
+    EXPECT_LE(std::abs(firstNumber(false)), 1.0F);
+}
+
 TEST(TrialOperands, anOperandTooLargeToCountIsRefused)
 {
     ToyDevice device;
