@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import small
 import tensorrt as trt
-from stock_runs import LOGGER, collection, engine_of, results, run
+from stock_runs import LOGGER, engine_of, results, run
 
 RANDOM = np.random.default_rng
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
@@ -377,12 +378,15 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("name", "fields", "message"), REFUSALS)
-def test_fields_that_make_no_sense_are_named(
-    name: str, fields: dict[str, object], message: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    creator = trt.get_plugin_registry().get_creator(name, "1", "")
-    assert creator.create_plugin(name, collection(fields)) is None
-    assert message in capfd.readouterr().err
+def test_fields_that_make_no_sense_are_named(name: str, fields: dict[str, object], message: str) -> None:
+    done = small.script(  # A process of its own: the first logger of one hears of this, whoever made it.
+        "import stock_runs, test_stock_regions as here, tensorrt as trt\n"
+        "trt.init_libnvinfer_plugins(None, '')\n"
+        f"name, fields, _ = here.REFUSALS[{REFUSALS.index((name, fields, message))}]\n"
+        "creator = trt.get_plugin_registry().get_creator(name, '1', '')\n"
+        "assert creator.create_plugin(name, stock_runs.collection(fields)) is None\n"
+    )
+    assert done.returncode == 0 and message in done.stderr, done.stderr
 
 
 def test_another_number_of_anchors_fails_the_build(capfd: pytest.CaptureFixture[str]) -> None:
