@@ -27,8 +27,8 @@ class TrialMemory
 
     //! The next trial may have all of it.
     void begin();
-    //! Memory of its own within the trial, with numbers that each element type can have, the same ones in every process:
-    //! reals between −1 and 1, integers 0 and 1, so that indices stay in range.
+    //! Memory of its own within the trial, with numbers that each element type can have, the same ones in every
+    //! process: reals between −1 and 1, integers 0 and 1, so that indices stay in range.
     Result<void*> numbers(Place place, DType dtype, size_t bytes);
     //! The same with whatever stood there.
     Result<void*> room(Place place, size_t bytes);

@@ -308,11 +308,28 @@ class NodeErrors
         for (size_t i = 0; i < mIn.size(); ++i)
             if (mIn[i] != nullptr && (!mIn[i]->isExact() || (!rounded && mIn[i]->value.isReal())))
                 moving.push_back(i);
-        Hosts const middle = TENON_TRY(run([](Known const& known) { return widened(known.value); }));
+        TENON_TRY(addEnds(mLayer, moving, rounded, isFoldable));
+        // What is equal somewhere within the intervals differs at their ends, but is less at some and not at others.
+        auto const* const compared = as<ElementWise>(mLayer);
+        if (compared != nullptr && compared->operation == nvinfer1::ElementWiseOperation::kEQUAL)
+        {
+            ElementWise less = *compared;
+            less.operation = nvinfer1::ElementWiseOperation::kLESS;
+            TENON_TRY(addEnds(*makeLayer(less), moving, rounded, isFoldable));
+        }
+        // Formulas such as x / 2 · (1 + erf(x)) cancel: what is left is off by a unit of what was there.
+        double const scale = mLayer.name() == "Activation" ? 1.0 + largestOf(mIn[0]->value) : 1.0;
+        return addRounding(rounded ? 1.0 : roundingUnits(), rounded ? 0.0 : kUnit * scale);
+    }
+
+    //! The furthest that a layer's results at the ends of the operands' intervals are from those in the middle.
+    Result<Done> addEnds(Layer const& layer, std::vector<size_t> const& moving, bool rounded, bool isFoldable)
+    {
+        Hosts const middle = TENON_TRY(runBy(layer, [](Known const& known) { return widened(known.value); }));
         for (uint32_t ends = 0; ends < 1U << moving.size(); ++ends)
         {
             size_t at{0};
-            Hosts const made = TENON_TRY(run([&](Known const& known) {
+            Hosts const made = TENON_TRY(runBy(layer, [&](Known const& known) {
                 while (at < moving.size() && mIn[moving[at]] == nullptr)
                     ++at;
                 bool const moves = at < moving.size() && mIn[moving[at]] == &known;
@@ -329,9 +346,7 @@ class NodeErrors
                 mOut[0].error[i] = std::max(mOut[0].error[i], distance(made[0].real(k), middle[0].real(k)));
             }
         }
-        // Formulas such as x / 2 · (1 + erf(x)) cancel: what is left is off by a unit of what was there.
-        double const scale = mLayer.name() == "Activation" ? 1.0 + largestOf(mIn[0]->value) : 1.0;
-        return addRounding(rounded ? 1.0 : roundingUnits(), rounded ? 0.0 : kUnit * scale);
+        return Done{};
     }
 
     double roundingUnits() const
