@@ -35,7 +35,7 @@ SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $
 SERVING_TESTS := $(if $(SHORT),"tests/serving/server/test_faults.py","tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray)
 
 .PHONY: help setup configure libraries program build demo docs models clean format
-.PHONY: test serving-test onnx-report cuda-test check random sanitize sanitize-threads soak
+.PHONY: test serving-test onnx-report cuda-test check fuzz random sanitize sanitize-threads soak
 .PHONY: bench bench-overhead bench-plugins
 
 help: ## List the commands.
@@ -126,6 +126,9 @@ soak: build models ## Long runs: contexts side by side, fuzzing, changes of shap
 	@TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py tests/soak/soak_counts.py $(if $(SHORT),,tests/soak/soak_wheels.py)
+
+fuzz: program ## Changed ONNX models, parsed, built and run: 100,000 of them or 30 minutes (MODELS=…, MINUTES=…).
+	@PYTHONPATH=$(abspath $(BUILD))/python $(PYTHON) tests/onnx/fuzz.py --models $(or $(MODELS),100000) --minutes $(or $(MINUTES),30)
 
 random: configure ## Random networks beside the references: 5000 graphs at AVX2 and at all that the machine has (RANDOM=500: so many).
 	@$(NINJA) -C $(BUILD) test_random
