@@ -78,6 +78,11 @@ Extent extentOf(Node& node, Value const& x, int32_t axis)
 
 Extents extentsOf(Node& node, Value const& x)
 {
+    if (x.rank() < 0)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            "a layer that it is made of does not fit its operands" + node.network().reasons.text());
+    }
     Extents result;
     for (int32_t axis = 0; axis < x.rank(); ++axis)
     {

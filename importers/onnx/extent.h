@@ -27,7 +27,7 @@ struct Extent
     }
 };
 
-using Extents = std::vector<Extent>;
+using Extents = Checked<Extent>;
 
 //! Extents of x, and one of them.
 Extents extentsOf(Node& node, Value const& x);

@@ -82,13 +82,13 @@ std::vector<To> read(Constant const& constant)
 
 } // namespace
 
-size_t Integers::checked(size_t i) const
+size_t checkedIndex(size_t i, size_t size)
 {
-    if (i >= size())
+    if (i >= size)
     {
         fail(ErrorCode::kINVALID_NODE,
-            size() == 0 ? "an axis or a number is asked of a scalar or an empty list"
-                        : fmt::format("axis or number {} is asked of a shape or a list of {}", i, size()));
+            size == 0 ? "an axis or a number is asked of a scalar or an empty list"
+                      : fmt::format("axis or number {} is asked of a shape or a list of {}", i, size));
     }
     return i;
 }
@@ -177,6 +177,15 @@ Shape shapeOf(nvinfer1::Dims const& dims)
     return {dims.d, dims.d + std::max(dims.nbDims, 0)};
 }
 
+Shape spatialOf(Shape const& shape)
+{
+    if (shape.size() < 2)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} has no axes of batch and channels", shapeText(shape)));
+    }
+    return Shape(shape.begin() + 2, shape.end());
+}
+
 std::string shapeText(Shape const& shape)
 {
     return fmt::format("[{}]", fmt::join(shape, ","));
@@ -233,19 +242,29 @@ Value Value::marked(int32_t onnxType) const
     return copy;
 }
 
+nvinfer1::ITensor const& Value::some() const
+{
+    if (mCell == nullptr || mCell->tensor == nullptr)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            isSequence() ? "a sequence stands where a tensor is read" : "an operand that is read is not there");
+    }
+    return *mCell->tensor;
+}
+
 DataType Value::type() const
 {
-    return isConstant() ? constant().type : mCell->tensor->getType();
+    return isConstant() ? constant().type : some().getType();
 }
 
 Shape Value::shape() const
 {
-    return isConstant() ? constant().dims : shapeOf(mCell->tensor->getDimensions());
+    return isConstant() ? constant().dims : shapeOf(some().getDimensions());
 }
 
 int32_t Value::rank() const
 {
-    return isConstant() ? static_cast<int32_t>(constant().dims.size()) : mCell->tensor->getDimensions().nbDims;
+    return isConstant() ? static_cast<int32_t>(constant().dims.size()) : some().getDimensions().nbDims;
 }
 
 } // namespace tenon::onnx

@@ -16,54 +16,56 @@ namespace tenon::onnx
 //! The type of doubles, where the network takes them (own_calls.h).
 inline constexpr nvinfer1::DataType kFloat64{static_cast<nvinfer1::DataType>(TENON_FLOAT64)};
 
+//! i; fails where a list of that size has no such element.
+size_t checkedIndex(size_t i, size_t size);
+
 //! Extents, axes or an attribute's numbers. A model may give fewer of them than its node reads: asking for one that is
 //! not there is the model's mistake, as a Failure.
-class Integers : public std::vector<int64_t>
+template <typename T>
+class Checked : public std::vector<T>
 {
   public:
-    using std::vector<int64_t>::vector;
-    Integers(std::vector<int64_t> numbers) // NOLINT: a list is a list.
-        : std::vector<int64_t>{std::move(numbers)}
+    using std::vector<T>::vector;
+    Checked(std::vector<T> elements) // NOLINT: a list is a list.
+        : std::vector<T>{std::move(elements)}
     {
     }
 
-    int64_t& operator[](size_t i)
+    T& operator[](size_t i)
     {
-        return data()[checked(i)];
+        return this->data()[checkedIndex(i, this->size())];
     }
-    int64_t const& operator[](size_t i) const
+    T const& operator[](size_t i) const
     {
-        return data()[checked(i)];
+        return this->data()[checkedIndex(i, this->size())];
     }
-    int64_t& at(size_t i)
+    T& at(size_t i)
     {
-        return data()[checked(i)];
+        return (*this)[i];
     }
-    int64_t const& at(size_t i) const
+    T const& at(size_t i) const
     {
-        return data()[checked(i)];
+        return (*this)[i];
     }
-    int64_t& front()
-    {
-        return (*this)[0];
-    }
-    int64_t const& front() const
+    T& front()
     {
         return (*this)[0];
     }
-    int64_t& back()
+    T const& front() const
     {
-        return (*this)[size() - 1];
+        return (*this)[0];
     }
-    int64_t const& back() const
+    T& back()
     {
-        return (*this)[size() - 1];
+        return (*this)[this->size() - 1];
     }
-
-  private:
-    size_t checked(size_t i) const;
+    T const& back() const
+    {
+        return (*this)[this->size() - 1];
+    }
 };
 
+using Integers = Checked<int64_t>;
 using Shape = Integers;
 
 //! Elements known at import. The memory belongs to the model.
@@ -91,6 +93,8 @@ int64_t volumeOf(Shape const& dims);
 nvinfer1::Dims dimsOf(Shape const& shape);
 Shape shapeOf(nvinfer1::Dims const& dims);
 std::string shapeText(Shape const& shape);
+//! Behind batch and channels; fails where there are fewer axes.
+Shape spatialOf(Shape const& shape);
 
 //! Elements in a wider type. The integers of a floating constant are truncated, as Cast does.
 Integers integersOf(Constant const& constant);
@@ -157,7 +161,7 @@ class Value
     //! Null while the constant is no layer yet.
     nvinfer1::ITensor* tensor() const noexcept
     {
-        return mCell->tensor;
+        return mCell == nullptr ? nullptr : mCell->tensor;
     }
     void setTensor(nvinfer1::ITensor* tensor) const noexcept
     {
@@ -165,6 +169,9 @@ class Value
     }
 
   private:
+    //! The tensor; fails where there is none.
+    nvinfer1::ITensor const& some() const;
+
     struct Cell
     {
         std::string name;

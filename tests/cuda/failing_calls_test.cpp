@@ -122,7 +122,9 @@ TEST(FailingCalls, areToldByNameAndLeaveNothingBehind)
             EXPECT_THAT(done.error().message, HasSubstr("cu")) << failed;
         }
         else if (!mayBeSilent) // While steps were recorded: they have run one by one.
+        {
             EXPECT_EQ(out, expectedResult()) << failed << " failed, and nobody said so";
+        }
         for (char const* const word : {"Free", "Destroy", "Ctx"})
             lost += failed.find(word) != std::string::npos ? 1 : 0;
         void* left{nullptr};

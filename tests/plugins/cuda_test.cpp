@@ -281,7 +281,9 @@ class CudaHandles : public apitest::ApiTest
 TEST_F(CudaHandles, J8_areGivenWhereTheProcessHasTheLibraries)
 {
     if (!isLoaded("libcublas.so.13") && !isLoaded("libcublas.so.12") && !isLoaded("libcudnn.so.9"))
+    {
         EXPECT_EQ(given(), (std::vector<std::string>{"no handles", "no handles"}));
+    }
     if (dlopen("libcublas.so.13", RTLD_NOW) == nullptr && dlopen("libcublas.so.12", RTLD_NOW) == nullptr)
         GTEST_SKIP() << "there is no cuBLAS here";
     EXPECT_EQ(given(), (std::vector<std::string>{"handles", "handles"}));

@@ -42,8 +42,9 @@ Operands operandsOf(Node& node, Value const& x, Value const& kernel, Value const
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, fmt::format("a kernel of shape {}", shapeText(shape)));
     }
-    operands.window = windowOf(node, shape.size() - 2, Shape(shape.begin() + 2, shape.end()));
-    if (!std::equal(shape.begin() + 2, shape.end(), operands.window.kernel.begin()))
+    Shape const window = spatialOf(shape);
+    operands.window = windowOf(node, window.size(), window);
+    if (window != operands.window.kernel)
     {
         fail(ErrorCode::kINVALID_NODE,
             fmt::format(

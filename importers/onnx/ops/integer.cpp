@@ -97,7 +97,7 @@ Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
     Value const x = centred(node, node.in(0), xZero, 1);
     Value const kernel = centred(node, node.in(kernelInput), kernelZero, 0);
     Shape const shape = kernel.shape();
-    int64_t const each = volumeOf({shape.begin() + 2, shape.end()});
+    int64_t const each = volumeOf(spatialOf(shape));
     int64_t const channels = shape[1];
     bool const isGrouped = node.intOr("group", 1) != 1;
     if (isGrouped && channels * each > kExactProducts)

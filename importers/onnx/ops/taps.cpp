@@ -30,7 +30,7 @@ struct Grid
 Grid gridOf(Node& node, Value const& x, WindowAttributes const& window)
 {
     Shape const shape = x.shape();
-    Grid grid{window, Shape(shape.begin() + 2, shape.end()), {}};
+    Grid grid{window, spatialOf(shape), {}};
     bool const isCeil = node.intOr("ceil_mode", 0) != 0;
     for (size_t i = 0; i < grid.in.size(); ++i)
     {

@@ -18,6 +18,10 @@ void WindowAttributes::widen()
 
 WindowAttributes windowOf(Node const& node, size_t spatialAxes, Shape const& kernel)
 {
+    if (spatialAxes > nvinfer1::Dims::MAX_DIMS) // Of fewer than two axes, two less are very many.
+    {
+        fail(ErrorCode::kINVALID_NODE, "its input has too few axes for windows");
+    }
     auto const list = [&](char const* name, int64_t otherwise, int64_t smallest) {
         Shape const result = node.intsOr(name, Shape(spatialAxes, otherwise));
         if (result.size() != spatialAxes || std::any_of(result.begin(), result.end(), [smallest](int64_t v) {

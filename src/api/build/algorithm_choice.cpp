@@ -23,7 +23,9 @@ int64_t implementationOf(std::string_view layer, std::string_view candidate)
     return static_cast<int64_t>(hash >> 1U);
 }
 
-//! Objects of the API that a user only looks at: all of their calls are here.
+} // namespace
+
+//! An object of the API that a user only looks at, as those below: all of its calls are here.
 class AlgorithmIOInfoOf final : public nvinfer1::IAlgorithmIOInfo, public missing::AlgorithmIOInfo
 {
   public:
@@ -96,8 +98,6 @@ class AlgorithmVariantOf final : public nvinfer1::IAlgorithmVariant, public miss
     int64_t mImplementation;
     int64_t mTactic;
 };
-} // namespace
-
 class AlgorithmOf final : public nvinfer1::IAlgorithm, public missing::Algorithm
 {
   public:
