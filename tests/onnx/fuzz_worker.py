@@ -145,9 +145,9 @@ def run_once(engine, context, scale: int, numbers) -> bool:
             context.set_output_allocator(name, outputs)
             continue
         shape = bounded(engine.get_tensor_shape(name), scale)
-        if bytes_of(shape) > LARGEST_RUN:
+        if bytes_of([max(dim, 1) for dim in shape]) > LARGEST_RUN:  # NumPy refuses empty arrays of huge extents.
             return False
-        kept.append(operand(engine, name, shape, numbers))
+        kept.append(np.asarray(operand(engine, name, shape, numbers)))
         if not context.set_input_shape(name, shape):
             return False
         context.set_tensor_address(name, kept[-1].ctypes.data)
