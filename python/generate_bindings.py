@@ -241,14 +241,11 @@ def enums(classes: list[dict]) -> list[str]:
 
 
 def names(module: dict) -> list[str]:
-    """All top-level names of the table, so that the package can name what is not bound yet."""
-    every = sorted(
-        c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", "")
-    )
+    """The enumerations whose members can be compared by size."""
     ordered = sorted(
         c["name"] for c in module["classes"] if "__lt__" in c.get("special_methods", []) and c["kind"] == "enum"
     )
-    return text("_api_names", every) + text("_ordered", ordered)
+    return text("_ordered", ordered)
 
 
 def text(attribute: str, words: list[str]) -> list[str]:

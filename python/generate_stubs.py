@@ -253,7 +253,6 @@ class CausalMaskKind(_Enumeration):
 
 _version: str
 _api_version: str
-_api_names: str
 _ordered: str
 """
 

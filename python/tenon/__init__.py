@@ -33,11 +33,6 @@ if not TYPE_CHECKING:  # Type checkers take all names without an underscore.
     __all__ += ["bfloat16", "bool", "e8m0", "float16", "float32", "float64", "fp4", "fp8"]
     __all__ += ["int4", "int8", "int32", "int64", "uint8", "nptype", "volume", *_OWN]
 
-    def __getattr__(name: str):
-        if name in _native._api_names.split():
-            raise AttributeError(f"tenon.{name} is not implemented in this version")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
 
 float32 = _native.DataType.FLOAT
 float64 = _native.DataType.FLOAT64
