@@ -113,17 +113,17 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	    TENON_BUILD=$(abspath $(BUILD)-asan) PYTHONPATH=$(abspath $(BUILD)-asan/python) \
 	    $(PYTHON) -m pytest -q $(SANITIZED_PYTHON)
 
-sanitize-threads: setup ## Thread tests under ThreadSanitizer: the team, and contexts side by side.
+sanitize-threads: setup models ## Thread tests under ThreadSanitizer: the team, and contexts side by side.
 	$(call CONFIGURE,$(BUILD)-tsan,-DTENON_SANITIZE=thread -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF)
 	@$(NINJA) -C $(BUILD)-tsan test_base test_api test_runtime test_device test_contract test_hostrt test_soak test_plugins
-	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000; set -f; \
-	    for run in "test_base *" "test_api Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
+	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000 TENON_SOAK_MODELS=$(abspath $(BUILD))/models; set -f; \
+	    for run in "test_base *" "test_api Refit.* RefitOfBodies.* Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
 	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_contract *" "test_hostrt *" "test_soak *" \
 	        "test_plugins *Thread* *thread* *Context* *context*"; do \
 	        tools/run_tests $(BUILD)-tsan/bin/$$run || exit 1; done
 
 soak: build models ## Long runs: contexts side by side, fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
-	@TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
+	@TENON_SOAK_MODELS=$(BUILD)/models TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py tests/soak/soak_counts.py $(if $(SHORT),,tests/soak/soak_wheels.py)
 

@@ -230,36 +230,50 @@ Result<Done> enterBody(PlanBody const& body, std::vector<bool>& known)
     return Done{};
 }
 
-Result<Done> checkGraph(Plan const& plan)
+//! Values of the table: weights are known.
+Result<std::vector<bool>> knownWeights(Plan const& plan, PlanGraph const& graph)
 {
-    std::vector<bool> known(plan.graph.values.size(), false);
-    for (size_t i = 0; i < plan.graph.values.size(); ++i)
+    std::vector<bool> known(graph.values.size(), false);
+    for (size_t i = 0; i < graph.values.size(); ++i)
     {
         cancellationPoint();
-        PlanValue const& value = plan.graph.values[i];
+        PlanValue const& value = graph.values[i];
         TENON_TRY(checkText(value.name, "the name of a value"));
         if (value.weight < -1 || value.weight >= static_cast<int64_t>(plan.weights.size()))
             return badArgument("graph value '{}' stands for the unknown weight {}", value.name, value.weight);
         known[i] = value.weight >= 0;
     }
-    for (PlanIO const& io : plan.io)
-        if (io.isInput && io.graphValue >= 0)
-            known[static_cast<size_t>(io.graphValue)] = true;
-    TENON_TRY(checkBodies(plan.graph));
+    return known;
+}
+
+//! Each node reads what is known, and makes more so.
+Result<Done> checkNodes(PlanGraph const& graph, std::vector<bool>& known)
+{
+    TENON_TRY(checkBodies(graph));
     size_t body{0};
-    for (size_t i = 0; i < plan.graph.nodes.size(); ++i)
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
     {
-        for (; body < plan.graph.bodies.size() && static_cast<size_t>(plan.graph.bodies[body].first) <= i; ++body)
-            TENON_TRY(enterBody(plan.graph.bodies[body], known));
+        for (; body < graph.bodies.size() && static_cast<size_t>(graph.bodies[body].first) <= i; ++body)
+            TENON_TRY(enterBody(graph.bodies[body], known));
         cancellationPoint();
-        TENON_TRY(checkNode(plan.graph.nodes[i], known));
+        TENON_TRY(checkNode(graph.nodes[i], known));
     }
-    for (; body < plan.graph.bodies.size(); ++body) // Without nodes of its own.
-        TENON_TRY(enterBody(plan.graph.bodies[body], known));
-    for (PlanBody const& each : plan.graph.bodies)
+    for (; body < graph.bodies.size(); ++body) // Without nodes of its own.
+        TENON_TRY(enterBody(graph.bodies[body], known));
+    for (PlanBody const& each : graph.bodies)
         for (int32_t const output : each.outputs)
             if (output < 0 || static_cast<size_t>(output) >= known.size() || !known[static_cast<size_t>(output)])
                 return badArgument("a body gives value {}, which nothing in it makes", output);
+    return Done{};
+}
+
+Result<Done> checkGraph(Plan const& plan)
+{
+    std::vector<bool> known = TENON_TRY(knownWeights(plan, plan.graph));
+    for (PlanIO const& io : plan.io)
+        if (io.isInput && io.graphValue >= 0)
+            known[static_cast<size_t>(io.graphValue)] = true;
+    TENON_TRY(checkNodes(plan.graph, known));
     for (PlanIO const& io : plan.io)
         if (!io.isInput && io.graphValue >= 0 && !known[static_cast<size_t>(io.graphValue)])
             return badArgument("no graph node produces output '{}'", io.name);
@@ -290,15 +304,10 @@ Result<Done> checkRefit(Plan const& plan)
 {
     PlanRefit const& refit = *plan.refit;
     auto const count = static_cast<int64_t>(refit.graph.values.size());
-    std::vector<bool> known(refit.graph.values.size(), false);
-    for (size_t i = 0; i < refit.graph.values.size(); ++i)
-    {
-        PlanValue const& value = refit.graph.values[i];
-        TENON_TRY(checkText(value.name, "the name of a value"));
-        if (value.weight < -1 || value.weight >= static_cast<int64_t>(plan.weights.size()))
-            return badArgument("source value '{}' stands for the unknown weight {}", value.name, value.weight);
-        known[i] = value.weight >= 0;
-    }
+    Result<std::vector<bool>> values = knownWeights(plan, refit.graph);
+    if (!values)
+        return std::move(values).error().in("source graph");
+    std::vector<bool> known = *std::move(values);
     for (PlanRefitWeights const& weights : refit.weights)
         TENON_TRY(checkRefitWeights(plan, weights));
     for (PlanRefitConstant const& constant : refit.constants)
@@ -320,12 +329,8 @@ Result<Done> checkRefit(Plan const& plan)
             return badArgument("tensor '{}' stands for the unknown source value {}", plan.io[i].name, refit.io[i]);
         else if (plan.io[i].isInput)
             known[static_cast<size_t>(refit.io[i])] = true;
-    for (PlanNode const& node : refit.graph.nodes)
-    {
-        if (!node.bodies.empty())
-            return badArgument("source node '{}' has bodies", node.name);
-        TENON_TRY(checkNode(node, known));
-    }
+    if (Result<Done> sound = checkNodes(refit.graph, known); !sound)
+        return std::move(sound).error().in("source graph");
     for (size_t i = 0; i < refit.io.size(); ++i)
         if (!known[static_cast<size_t>(refit.io[i])])
             return badArgument("no source node produces output '{}'", plan.io[i].name);

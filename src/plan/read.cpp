@@ -44,9 +44,7 @@ class Reader
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
             return PlanValue{stringOf(y.name()), y.weight()};
         }));
-        plan.graph.bodies = TENON_TRY(tablesOf<PlanBody>(x.bodies(), [&](auto const& y) -> Result<PlanBody> {
-            return PlanBody{y.first(), y.count(), listOf(y.inputs()), listOf(y.outputs())};
-        }));
+        plan.graph.bodies = TENON_TRY(tablesOf<PlanBody>(x.bodies(), [&](auto const& y) { return read(y); }));
         plan.programs = TENON_TRY(tablesOf<Program>(x.programs(), [&](auto const& y) { return read(y); }));
         plan.decisions = TENON_TRY(tablesOf<PlanDecision>(x.decisions(), [&](auto const& y) -> Result<PlanDecision> {
             return PlanDecision{stringOf(y.kind()), stringOf(y.layer()), stringOf(y.text())};
@@ -193,6 +191,7 @@ class Reader
             }));
         refit.io = listOf(x.io());
         refit.weights = TENON_TRY(tablesOf<PlanRefitWeights>(x.weights(), [&](auto const& y) { return read(y); }));
+        refit.graph.bodies = TENON_TRY(tablesOf<PlanBody>(x.bodies(), [&](auto const& y) { return read(y); }));
         return refit;
     }
 
@@ -236,6 +235,11 @@ class Reader
         if (!std::ranges::equal(digest, code.sha256))
             return badArgument("code '{}' is not what was stored: its SHA-256 is {}", code.name, hexOf(code.sha256));
         return code;
+    }
+
+    Result<PlanBody> read(stored::Body const& x)
+    {
+        return PlanBody{x.first(), x.count(), listOf(x.inputs()), listOf(x.outputs())};
     }
 
     Result<PlanNode> read(stored::Node const& x)

@@ -108,13 +108,7 @@ class Writer
                                                     auto const layer = text(x.layer);
                                                     return stored::CreateNote(mOut, layer, text(x.text));
                                                 });
-        auto const bodies = plan.graph.bodies.empty()
-            ? fb::Offset<fb::Vector<fb::Offset<stored::Body>>>{}
-            : tables<stored::Body>(plan.graph.bodies, [&](PlanBody const& x) {
-                  auto const inputs = mOut.CreateVector(x.inputs);
-                  auto const outputs = mOut.CreateVector(x.outputs);
-                  return stored::CreateBody(mOut, x.first, x.count, inputs, outputs);
-              });
+        auto const bodies = write(plan.graph.bodies);
         auto const refit = plan.refit ? write(*plan.refit) : fb::Offset<stored::Refit>{};
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
@@ -202,7 +196,17 @@ class Writer
         auto const io = mOut.CreateVector(x.io);
         auto const weights =
             tables<stored::RefitWeights>(x.weights, [&](PlanRefitWeights const& y) { return write(y); });
-        return stored::CreateRefit(mOut, nodes, values, constants, io, weights);
+        return stored::CreateRefit(mOut, nodes, values, constants, io, weights, write(x.graph.bodies));
+    }
+    fb::Offset<fb::Vector<fb::Offset<stored::Body>>> write(std::vector<PlanBody> const& bodies)
+    {
+        if (bodies.empty())
+            return {};
+        return tables<stored::Body>(bodies, [&](PlanBody const& x) {
+            auto const inputs = mOut.CreateVector(x.inputs);
+            auto const outputs = mOut.CreateVector(x.outputs);
+            return stored::CreateBody(mOut, x.first, x.count, inputs, outputs);
+        });
     }
     fb::Offset<stored::Node> write(PlanNode const& x)
     {

@@ -9,22 +9,25 @@ namespace tenon::planner
 
 namespace
 {
+using StepOfNode = std::map<int32_t, PlanStep const*>; //!< By node of the portable graph.
+
 class Follower
 {
   public:
-    Follower(Graph const& graph, GraphIds const& ids, Program const& program)
+    Follower(Graph const& graph, GraphIds const& ids, Program const& program, StepOfNode const& steps)
         : mGraph{graph},
           mIds{ids},
-          mProgram{program}
+          mProgram{program},
+          mSteps{steps}
     {
-        for (PlanStep const& step : program.steps)
-            if (step.graphNode >= 0)
-                mSteps.try_emplace(step.graphNode, &step);
     }
 
+    //! Loops and conditionals have one offer: the steps of their bodies.
     Result<Done> follow(Choice& choice) const
     {
         Node const& node = mGraph.node(choice.node);
+        if (isControl(node))
+            return Done{};
         auto const found = mSteps.find(mIds.node(choice.node));
         std::vector<Offer> kept;
         for (Offer& offer : choice.offers)
@@ -61,16 +64,22 @@ class Follower
     Graph const& mGraph;
     GraphIds const& mIds;
     Program const& mProgram;
-    std::map<int32_t, PlanStep const*> mSteps; //!< By node of the portable graph.
+    StepOfNode const& mSteps;
 };
 } // namespace
 
-Result<Done> followProgram(Graph const& graph, GraphIds const& ids, Program const& program, Choices& choices)
+Result<Done> followProgram(PlannedGraph& planned, AllGraphIds const& ids, Program const& program)
 {
-    Follower const follower{graph, ids, program};
-    for (Choice& choice : choices.all())
-        TENON_TRY(follower.follow(choice));
-    return Done{};
+    StepOfNode steps;
+    for (PlanStep const& step : program.steps)
+        if (step.graphNode >= 0)
+            steps.try_emplace(step.graphNode, &step);
+    return planned.forEach([&](PlannedGraph& each) -> Result<Done> {
+        Follower const follower{*each.graph, ids.at(each.graph), program, steps};
+        for (Choice& choice : each.choices.all())
+            TENON_TRY(follower.follow(choice));
+        return Done{};
+    });
 }
 
 } // namespace tenon::planner

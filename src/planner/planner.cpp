@@ -310,7 +310,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     }
     planner::AllGraphIds const ids = planner::numberGraph(graph);
     if (options.followed != nullptr)
-        TENON_TRY(planner::followProgram(graph, ids.at(&graph), *options.followed, planned.choices));
+        TENON_TRY(planner::followProgram(planned, ids, *options.followed));
     TENON_TRY(planned.forEach([&](planner::PlannedGraph& each) -> Result<Done> {
         each.seams = planner::estimateSeams(*each.graph, target, typical);
         if (options.timing.device != nullptr)

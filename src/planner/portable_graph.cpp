@@ -53,9 +53,9 @@ class Numbers
 class PortableWriter
 {
   public:
-    PortableWriter(AllGraphIds const& ids, Weights& weights)
+    PortableWriter(AllGraphIds const& ids, ConstantVisitor const& weightOf)
         : mIds{ids},
-          mWeights{weights}
+          mWeightOf{weightOf}
     {
     }
 
@@ -112,16 +112,13 @@ class PortableWriter
                 mPlan.values.resize(static_cast<size_t>(at) + 1);
             Value const& value = graph.value(static_cast<ValueId>(i));
             mPlan.values[static_cast<size_t>(at)].name = value.name;
-            if (value.constant == nullptr)
-                continue;
-            int32_t const known = mWeights.find(*value.constant);
-            mPlan.values[static_cast<size_t>(at)].weight =
-                known >= 0 ? known : mWeights.plain(*value.constant, value.constant, value.name);
+            if (value.constant != nullptr)
+                mPlan.values[static_cast<size_t>(at)].weight = mWeightOf(value, at);
         }
     }
 
     AllGraphIds const& mIds;
-    Weights& mWeights;
+    ConstantVisitor const& mWeightOf;
     PlanGraph mPlan;
 };
 } // namespace
@@ -133,9 +130,17 @@ AllGraphIds numberGraph(Graph const& graph)
     return std::move(numbers.all);
 }
 
+PlanGraph portableGraph(Graph const& graph, AllGraphIds const& ids, ConstantVisitor const& weightOf)
+{
+    return PortableWriter{ids, weightOf}.write(graph);
+}
+
 PlanGraph portableGraph(Graph const& graph, AllGraphIds const& ids, Weights& weights)
 {
-    return PortableWriter{ids, weights}.write(graph);
+    return portableGraph(graph, ids, [&](Value const& value, int32_t) {
+        int32_t const known = weights.find(*value.constant);
+        return known >= 0 ? known : weights.plain(*value.constant, value.constant, value.name);
+    });
 }
 
 } // namespace tenon::planner

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "planner/weights.h"
 
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct GraphIds
 using AllGraphIds = std::map<Graph const*, GraphIds>;
 AllGraphIds numberGraph(Graph const& graph);
 
+//! Calls `visit(value, number)` with each value that is a constant; what it gives is the value's weight in the plan.
+using ConstantVisitor = std::function<int32_t(Value const& value, int32_t number)>;
+PlanGraph portableGraph(Graph const& graph, AllGraphIds const& ids, ConstantVisitor const& weightOf);
 //! Constants refer to the form that the program put into the weight table, or are added row-major.
 PlanGraph portableGraph(Graph const& graph, AllGraphIds const& ids, Weights& weights);
 

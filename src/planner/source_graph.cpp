@@ -7,6 +7,8 @@
 #include "planner/store_source.h"
 #include "planner/symbols.h"
 
+#include <map>
+
 namespace tenon
 {
 
@@ -38,31 +40,21 @@ PlanWeight weightOf(std::shared_ptr<Constant const> const& constant, std::string
 
 SourceGraph captureGraph(Graph const& graph, std::vector<PlanIO> const& io)
 {
-    planner::AllGraphIds const all = planner::numberGraph(graph);
-    planner::GraphIds const& ids = all.at(&graph);
+    planner::AllGraphIds const ids = planner::numberGraph(graph);
     SourceGraph source;
-    for (NodeId const id : graph.order())
-    {
-        Node const& node = graph.node(id);
-        PlanNode to{std::string{node.layer->name()}, node.layer->stored(), node.name, node.origins.names(), {}, {}};
-        for (ValueId const input : node.inputs)
-            to.inputs.push_back(ids.value(input));
-        for (ValueId const output : node.outputs)
-            to.outputs.push_back(ids.value(output));
-        source.graph.nodes.push_back(std::move(to));
-        source.layers.push_back(node.layer);
-    }
-    for (size_t i = 0; i < graph.valueCount(); ++i)
-        if (int32_t const at = ids.values[i]; at >= 0)
-        {
-            auto const count = std::max(source.constants.size(), static_cast<size_t>(at) + 1);
-            source.graph.values.resize(count);
-            source.constants.resize(count);
-            Value const& value = graph.value(static_cast<ValueId>(i));
-            source.graph.values[static_cast<size_t>(at)].name = value.name;
-            source.constants[static_cast<size_t>(at)] = value.constant;
-        }
-    source.io = valuesOfIO(graph, ids, io);
+    std::map<int32_t, std::shared_ptr<Constant const>> constants;
+    source.graph = planner::portableGraph(graph, ids, [&](Value const& value, int32_t number) {
+        constants[number] = value.constant;
+        return -1;
+    });
+    source.constants.resize(source.graph.values.size());
+    for (auto& [number, constant] : constants)
+        source.constants[static_cast<size_t>(number)] = std::move(constant);
+    source.layers.resize(source.graph.nodes.size());
+    for (auto const& [each, numbers] : ids)
+        for (NodeId const id : each->order())
+            source.layers[static_cast<size_t>(numbers.node(id))] = each->node(id).layer;
+    source.io = valuesOfIO(graph, ids.at(&graph), io);
     return source;
 }
 

@@ -24,8 +24,7 @@ struct SourceGraph
     std::vector<SourceWeights> weights;
 };
 
-//! Of a graph without loops and conditionals. Marks of constants (Replaceable) are not in it: storeSource() asks for
-//! them.
+//! Marks of constants (Replaceable) are not in it: storeSource() asks for them.
 SourceGraph captureGraph(Graph const& graph, std::vector<PlanIO> const& io);
 //! The graph, made again: a build that starts from it does what a refit will do.
 Result<Graph> graphOf(

@@ -157,6 +157,10 @@ TEST(Plan, liesAboutWhatARefitNeedsAreFound)
         [](Plan& plan) { plan.refit->graph.nodes[0].inputs = {1 << 20}; },
         [](Plan& plan) { plan.refit->graph.values[0].weight = 99; },
         [](Plan& plan) {
+            plan.refit->graph.bodies.push_back({0, 1, {}, {}});
+        }, // Which no node runs.
+        [](Plan& plan) { plan.refit->graph.nodes[0].bodies = {0}; },
+        [](Plan& plan) {
             plan.weights[0].refit.clear();
             plan.weights[0].data = nullptr;
         }};

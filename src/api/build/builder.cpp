@@ -91,12 +91,6 @@ RefitMode refitMode(BuilderConfig const& config)
 //! The graph that a refit will start from, and the same graph made of it: build and refit then do the same.
 Result<SourceGraph> takeSource(NetworkGraph& written)
 {
-    for (NodeId const id : written.graph.order())
-        if (!written.graph.node(id).layer->bodies().empty())
-            return badConfig(
-                "[layer '{}'] a network with loops or conditionals cannot be refitted in this release: build "
-                "without kREFIT, kREFIT_IDENTICAL, kREFIT_INDIVIDUAL and kSTRIP_PLAN",
-                written.graph.node(id).name);
     SourceGraph source = captureGraph(written.graph, written.io);
     source.weights = std::move(written.weights);
     written.graph = TENON_TRY(graphOf(source, written.io, written.profiles));
