@@ -1,4 +1,5 @@
-// Attention: per head, blocks of query rows against packed keys and values, so that scores never leave the caches.
+// Attention: per head, blocks of query rows against packed keys and values, so that scores never leave the caches. Few
+// queries read keys and values where they lie, once for all heads that share them.
 #include "layers/attention.h"
 
 #include "backends/cpu/attention_block.h"
@@ -52,6 +53,11 @@ struct AttentionForm
     bool isKeep{false};
     int64_t blockRows{0};
 
+    //! Whether there are so few queries that packing for them does not pay.
+    bool areFew() const
+    {
+        return q.extents[2] <= kFewQueryRows && k.strides[3] == 1;
+    }
     int64_t keyFloats() const
     {
         return packedSize(k.extents[3], k.extents[2]);
@@ -67,6 +73,8 @@ struct AttentionForm
     //! With `areWidened`, also the rows of q and of the result of a block.
     int64_t laneFloats(bool areWidened) const
     {
+        if (areFew())
+            return kFewQueryRows * scoreStride();
         int64_t const widened = areWidened ? blockRows * (k.extents[3] + v.extents[3]) + 2 * kPanel : 0;
         return (keyFloats() + valueFloats() + blockRows * scoreStride() + widened) / kPanel * kPanel;
     }
@@ -94,6 +102,8 @@ class Attending
         int64_t const heads = mForm.q.extents[0] * mForm.q.extents[1];
         int64_t const rows = mForm.q.extents[2];
         float* const scratch = mMemory.of(*mine, call.scratch);
+        if (mForm.areFew())
+            return runFew(call, scratch, mine->part(heads * rows));
         // Whole heads per lane when that is even; else every lane takes some rows of each head.
         if (heads % mine->count == 0 || heads >= 8 * mine->count)
         {
@@ -108,13 +118,74 @@ class Attending
     }
 
   private:
+    //! Rows [part.first, part.second) of all heads, one head behind the other.
+    void runFew(Call const& call, float* scores, std::pair<int64_t, int64_t> part) const
+    {
+        StorageFunctions<T> const& isa = storageFunctions<T>();
+        for (int64_t at = part.first; at < part.second;)
+        {
+            FewQueries<T> const tile = tileOf(call, scores, at, part.second);
+            isa.scoreFewQueries(tile);
+            for (int64_t i = 0; i < tile.rows; ++i)
+            {
+                auto const [batch, head, row] = placeOf(at + i);
+                isa.runAttentionRows(rowsOf(call, scores + i * tile.scoreStride, batch, head, row), 1);
+            }
+            isa.sumFewQueries(tile);
+            at += tile.rows;
+        }
+    }
+    struct Position
+    {
+        int64_t batch;
+        int64_t head;
+        int64_t row;
+    };
+    Position placeOf(int64_t at) const
+    {
+        int64_t const rows = mForm.q.extents[2];
+        int64_t const heads = mForm.q.extents[1];
+        return {at / rows / heads, at / rows % heads, at % rows};
+    }
+    //! The head of keys and values that a head of queries reads.
+    int64_t sharedOf(int64_t head) const
+    {
+        return head * mForm.k.extents[1] / mForm.q.extents[1];
+    }
+    //! The rows from `first` on that read the same keys, as many as a tile has.
+    FewQueries<T> tileOf(Call const& call, float* scores, int64_t first, int64_t last) const
+    {
+        AttentionForm const& f = mForm;
+        Position const start = placeOf(first);
+        int64_t const shared = sharedOf(start.head);
+        FewQueries<T> tile{.length = f.k.extents[2],
+            .depth = f.k.extents[3],
+            .columns = f.v.extents[3],
+            .keys = static_cast<T const*>(call.inputs[1]) + f.k.at(start.batch, shared),
+            .keyStride = f.k.strides[2],
+            .scale = mLayer.scale,
+            .scores = scores,
+            .scoreStride = f.scoreStride(),
+            .values = static_cast<T const*>(call.inputs[2]) + f.v.at(start.batch, shared),
+            .valueStride = f.v.strides[2]};
+        for (int64_t at = first; at < last && tile.rows < kFewQueryRows; ++at, ++tile.rows)
+        {
+            auto const [batch, head, row] = placeOf(at);
+            if (batch != start.batch || sharedOf(head) != shared)
+                break;
+            tile.q[tile.rows] = static_cast<T const*>(call.inputs[0]) + f.q.at(batch, head, row);
+            tile.out[tile.rows] = static_cast<T*>(call.outputs[0]) + f.out.at(batch, head, row);
+        }
+        return tile;
+    }
+
     void runHead(Call const& call, float* scratch, int64_t number, int64_t first, int64_t last) const
     {
         AttentionForm const& f = mForm;
         StorageFunctions<T> const& isa = storageFunctions<T>();
         int64_t const batch = number / f.q.extents[1];
         int64_t const head = number % f.q.extents[1];
-        int64_t const shared = head * f.k.extents[1] / f.q.extents[1];
+        int64_t const shared = sharedOf(head);
         float* const keys = scratch;
         float* const values = keys + f.keyFloats();
         float* const scores = values + f.valueFloats();

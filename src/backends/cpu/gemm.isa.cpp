@@ -319,10 +319,12 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
             ++kind;
         locator.locate(row, set.sizes[kind], located);
         // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
+        // An only tile takes no longer than its panels do to arrive: what it fetches would come in their way.
+        bool const isOnly = tiles == 0 && row + set.sizes[kind] >= share.lastRow;
         Fetch fetch{reinterpret_cast<char const*>(&located), 0};
-        if (hasNext && tiles < width)
+        if (hasNext && !isOnly && tiles < width)
             fetch = {next + tiles * depth * nextStep, nextStep};
-        else if (panel == share.firstPanel && g.window == nullptr)
+        else if (panel == share.firstPanel && !isOnly && g.window == nullptr)
             fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
                 set.sizes[kind] * static_cast<int64_t>(sizeof(T))};
         TileRow side{width, set.functions[0][kind], set.functions[endsInHalf ? 1 : 0][kind], nullptr};

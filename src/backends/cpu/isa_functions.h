@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cpu/depthwise.h"
+#include "backends/cpu/few_queries.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/grid_points.h"
 #include "backends/cpu/recurrent_step.h"
@@ -54,6 +55,9 @@
     /* Whole groups of channels of one image. */                                                                       \
     Row(void, runNormGroups, (NormGroups<T> const& groups, int64_t image, int64_t firstChannel, int64_t lastChannel))  \
     Row(void, runAttentionRows, (AttentionRows<T> const& rows, int64_t count))                                         \
+    /* From queries and keys to scores; from what became of them, and values, to the result. */                        \
+    Row(void, scoreFewQueries, (FewQueries<T> const& queries))                                                         \
+    Row(void, sumFewQueries, (FewQueries<T> const& queries))                                                           \
     /* Rows as dense floats, behind which a vector of memory is overwritten; and back. */                              \
     Row(void, widenRows, (T const* from, int64_t stride, int64_t rows, int64_t columns, float* to))                    \
     Row(void, narrowRows, (float const* from, int64_t rows, int64_t columns, T* to, int64_t stride))                   \
