@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <cstdlib>
 #include <thread>
 
 namespace plugintest
@@ -228,6 +229,111 @@ TEST_F(CudaTactics, L24_areMeasuredOnTheGpu)
     ASSERT_TRUE(set(9, x, y));
     ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
     EXPECT_EQ(y.read(), x.read());
+}
+
+//! The number of the GPU whose context is current, or -1.
+int currentGpu()
+{
+    void* current{nullptr};
+    if (driver("cuCtxGetCurrent", &current) != 0 || current == nullptr)
+        return -1;
+    for (int gpu = 0; gpu < 2; ++gpu)
+    {
+        void* context{nullptr};
+        if (driver("cuDevicePrimaryCtxRetain", &context, gpu) == 0 && context == current)
+            return gpu;
+    }
+    return -1;
+}
+
+//! Notes on which GPU it is asked for what it may make there or give back.
+class Placed final : public CircPadExt<Placed, IPluginV2Ext>
+{
+  public:
+    static constexpr char const* kType{"Placed"};
+    Placed* clone() const noexcept override
+    {
+        return copied();
+    }
+    bool supportsFormat(DataType kind, PluginFormat format) const noexcept override
+    {
+        return kind == DataType::kFLOAT && format == PluginFormat::kLINEAR;
+    }
+    void configurePlugin(Dims const* inputDims, int32_t, Dims const* outputDims, int32_t, DataType const* inputTypes,
+        DataType const*, bool const*, bool const*, PluginFormat, int32_t maxBatchSize) noexcept override
+    {
+        configured(inputDims[0], outputDims[0], inputTypes[0], maxBatchSize);
+    }
+    int32_t initialize() noexcept override
+    {
+        note("at initialize", std::to_string(currentGpu()));
+        return 0;
+    }
+    void terminate() noexcept override
+    {
+        note("at terminate", std::to_string(currentGpu()));
+    }
+    void attachToContext(cudnnContext*, cublasContext*, IGpuAllocator*) noexcept override
+    {
+        note("at attachToContext", std::to_string(currentGpu()));
+    }
+    void detachFromContext() noexcept override
+    {
+        note("at detachFromContext", std::to_string(currentGpu()));
+    }
+};
+
+//! On the GPU that TENON_DEVICE names, whichever is the caller's.
+class CudaPlaces : public apitest::ApiTest
+{
+  protected:
+    CircPadCreator<Placed> creator;
+
+    void SetUp() override
+    {
+        if (!tenon::test::isUnderTest("cuda"))
+            GTEST_SKIP() << "TENON_DEVICE and TENON_TEST_DEVICE are not cuda";
+        ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    }
+    void TearDown() override
+    {
+        network.reset();
+        if (tenon::test::isUnderTest("cuda"))
+            getPluginRegistry()->deregisterCreator(creator);
+    }
+    static std::string gpu()
+    {
+        std::string const device{std::getenv("TENON_DEVICE")};
+        return device == "cuda:1" ? "1" : "0";
+    }
+};
+
+TEST_F(CudaPlaces, enginesObjectsAreAskedWithTheirGpuCurrent)
+{
+    ITensor* tensor = network->addInput("x", DataType::kFLOAT, dims({2, 3, 5, 7}));
+    auto* plugin = new Placed;
+    tensor = network->addPluginV2(&tensor, 1, *plugin)->getOutput(0);
+    plugin->destroy();
+    network->markOutput(*tensor);
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    Journal::get().clear();
+    std::unique_ptr<ICudaEngine> engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> context{engine->createExecutionContext()};
+    ASSERT_NE(context, nullptr) << logger.errors();
+    context.reset();
+    engine.reset();
+    std::map<std::string, int> seen;
+    for (Entry const& each : Journal::get().all())
+    {
+        if (!each.call.starts_with("at "))
+            continue;
+        EXPECT_EQ(each.what, gpu()) << each.call;
+        ++seen[each.call];
+    }
+    EXPECT_EQ(seen.size(), 4U) << "initialize, attachToContext, detachFromContext, terminate";
+    EXPECT_EQ(currentGpu(), -1) << "the caller's thread is left as it was";
 }
 
 class CudaHandles : public apitest::ApiTest

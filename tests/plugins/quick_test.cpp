@@ -507,6 +507,53 @@ TEST_F(Quick, N12_aKernelThatGpusDoNotHaveIsNamed)
     EXPECT_NE(logger.errors().find("cuModuleGetFunction of 'scaleElsewhere'"), std::string::npos) << logger.errors();
 }
 
+//! scaleOnGpu with other parameters, and no work; `sizes` for the fake compiler.
+std::string otherParameters(std::string const& parameters, std::string const& sizes)
+{
+    return "#ifdef TENON_EMULATED\n"
+           "#define EXPORTED extern \"C\" __attribute__((visibility(\"default\")))\n"
+           "EXPORTED unsigned long scaleOnGpuSizes[]{"
+        + sizes + ", 0};\nEXPORTED void scaleOnGpu(char*) {}\n#else\nextern \"C\" __global__ void scaleOnGpu("
+        + parameters + ") {}\n#endif\n";
+}
+
+class OtherParameters : public Quick
+{
+  protected:
+    void expectRefused(std::string const& source, char const* said)
+    {
+        if (!tenon::test::isUnderTest("cuda"))
+            GTEST_SKIP() << "TENON_DEVICE and TENON_TEST_DEVICE are not cuda";
+        AheadScale plugin;
+        plugin.source = ptxOf(source.c_str());
+        plugin.name = "scaleOnGpu";
+        std::unique_ptr<IHostMemory> const plan = build(plugin);
+        if (plan != nullptr)
+        {
+            std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+            ASSERT_NE(engine, nullptr) << logger.errors();
+            std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+            DeviceArray<float> const x{size_t{18}};
+            DeviceArray<float> const y{size_t{18}};
+            EXPECT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+            EXPECT_FALSE(context->setInputShape("x", dims({3, 6})) && context->enqueueV3(stream()));
+        }
+        EXPECT_NE(logger.errors().find(said), std::string::npos) << logger.errors();
+    }
+};
+
+TEST_F(OtherParameters, N12_anArgumentOfEightBytesOnTheGpuIsRefused)
+{
+    expectRefused(otherParameters("float const* x, long long count, int by, float* y", "8, 8, 4, 8"),
+        "parameter 1 of its kernel has 8 bytes, and is given an extra argument, an int32 of 4");
+}
+
+TEST_F(OtherParameters, N12_anOutputOfFourBytesOnTheGpuIsRefused)
+{
+    expectRefused(otherParameters("float const* x, int count, int by, int y", "8, 4, 4, 4"),
+        "parameter 3 of its kernel has 4 bytes, and is given the address of an output of 8");
+}
+
 TEST_F(Quick, N10_shapeInputsAreRefused)
 {
     QuickScale plugin;

@@ -14,6 +14,36 @@ namespace
 constexpr size_t kPlainShared{48 << 10}; //!< Bytes that a block may have without asking.
 constexpr size_t kMostAppended{4};       //!< Parameters behind those that a plugin knows of.
 
+//! What a kernel is launched with, in this order.
+struct Parameters
+{
+    size_t inputs{0};
+    size_t arguments{0}; //!< Of type int32.
+    size_t outputs{0};
+
+    size_t count() const noexcept
+    {
+        return inputs + arguments + outputs;
+    }
+    bool isArgument(size_t index) const noexcept
+    {
+        return index >= inputs && index < inputs + arguments;
+    }
+};
+
+//! An error where the driver would read other bytes than those that a parameter has.
+Result<Done> checkBytes(Parameters const& given, size_t index, size_t bytes)
+{
+    size_t const has = given.isArgument(index) ? sizeof(int32_t) : sizeof(void*);
+    if (bytes == has)
+        return Done{};
+    return badArgument("parameter {} of its kernel has {} bytes, and is given {} of {}", index, bytes,
+        given.isArgument(index)    ? "an extra argument, an int32"
+            : index < given.inputs ? "the address of an input"
+                                   : "the address of an output",
+        has);
+}
+
 //! A module of the driver's, and the kernel in it.
 class GpuKernel
 {
@@ -57,8 +87,8 @@ class GpuKernel
     {
         return mFunction;
     }
-    //! Parameters that the kernel has beyond the first `known`; an error where it has fewer, or others than addresses.
-    Result<size_t> appended(size_t known) const
+    //! Parameters that the kernel has beyond those `given`; an error where it has fewer, or of other sizes.
+    Result<size_t> appended(Parameters const& given) const
     {
         if (mDevice.api().cuFuncGetParamInfo == nullptr) // Before CUDA 12.4 nobody tells.
             return size_t{0};
@@ -66,8 +96,11 @@ class GpuKernel
         size_t offset{0};
         size_t bytes{0};
         size_t count{0};
-        while (mDevice.api().cuFuncGetParamInfo(mFunction, count, &offset, &bytes) == cuda::kSuccess)
-            if (++count > known && (bytes != sizeof(void*) || count > known + kMostAppended))
+        size_t const known = given.count();
+        for (; mDevice.api().cuFuncGetParamInfo(mFunction, count, &offset, &bytes) == cuda::kSuccess; ++count)
+            if (count < known)
+                TENON_TRY(checkBytes(given, count, bytes));
+            else if (bytes != sizeof(void*) || count >= known + kMostAppended)
                 return badArgument("its kernel has more parameters than the {} that it is launched with", known);
         if (count < known)
             return badArgument("its kernel has {} parameters, and is launched with {}: the inputs, the extra "
@@ -111,9 +144,9 @@ class CudaCompiledStep final : public CudaPrepared
     Result<Done> prepare()
     {
         PluginPorts const& ports = mLayer->ports;
-        size_t const known = ports.inputs + mLaunch.arguments.size() + ports.outputs;
-        mAppended = TENON_TRY(mKernel->appended(known));
-        if (known + mAppended > kMostParameters)
+        Parameters const given{ports.inputs, mLaunch.arguments.size(), ports.outputs};
+        mAppended = TENON_TRY(mKernel->appended(given));
+        if (given.count() + mAppended > kMostParameters)
             return badArgument("its kernel has more than {} parameters", kMostParameters);
         return mKernel->allowShared(mLaunch.sharedBytes);
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace tenon::custom
 {
@@ -37,12 +38,20 @@ class CudaStandIn final : public CudaPrepared
 class CudaObjectStep final : public CudaPrepared, public Attached
 {
   public:
-    CudaObjectStep(std::shared_ptr<CudaHandles const> handles, ContextObject object)
-        : mHandles{std::move(handles)},
+    CudaObjectStep(CudaDevice const& device, std::shared_ptr<CudaHandles const> handles, ContextObject object)
+        : mDevice{device},
+          mHandles{std::move(handles)},
           mObject{std::move(object)},
-          mInputs(mObject.ports().inputs + 1, nullptr)
+          mInputs(mObject->ports().inputs + 1, nullptr)
     {
     }
+    ~CudaObjectStep() override
+    {
+        cuda::Current const current{mDevice};
+        mObject.reset();
+    }
+    CudaObjectStep(CudaObjectStep const&) = delete;
+    CudaObjectStep& operator=(CudaObjectStep const&) = delete;
     Prepared const& prepared() const noexcept override
     {
         return *this;
@@ -50,11 +59,12 @@ class CudaObjectStep final : public CudaPrepared, public Attached
     Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) override
     {
         UserCode const inside{*this};
-        return mObject.reshape(inputs, outputs);
+        cuda::Current const current{mDevice};
+        return mObject->reshape(inputs, outputs);
     }
     bool hearsAddresses() const noexcept override
     {
-        return mObject.hearsAddresses();
+        return mObject->hearsAddresses();
     }
     bool isRepeatable() const noexcept override
     {
@@ -62,22 +72,23 @@ class CudaObjectStep final : public CudaPrepared, public Attached
     }
     Result<Done> launch(CudaCall const& at) const override
     {
-        PluginPorts const& ports = mObject.ports();
+        PluginPorts const& ports = mObject->ports();
         std::copy_n(at.call.inputs, ports.inputs, mInputs.begin());
-        TENON_TRY(takeOverOnGpu(at, mObject.takeOvers(), mInputs.data()));
+        TENON_TRY(takeOverOnGpu(at, mObject->takeOvers(), mInputs.data()));
         {
             UserCode const inside{*this};
             plugins::OnGpu const there{at.device.index()};
-            TENON_TRY(plugins::runItself(mObject.plugin(),
+            TENON_TRY(plugins::runItself(mObject->plugin(),
                 {mInputs.data(), at.call.outputs, at.call.scratch, static_cast<cudaStream_t>(at.stream)}));
         }
         return tellSizes(at, ports, false);
     }
 
   private:
+    CudaDevice const& mDevice;
     std::shared_ptr<CudaHandles const> mHandles; //!< The object may use them until it is gone. Null: it gets none.
-    ContextObject mObject;
-    mutable std::vector<void const*> mInputs; //!< Of the run at hand; a context runs one at a time.
+    std::optional<ContextObject> mObject;        //!< There until the end; it goes while its GPU is current.
+    mutable std::vector<void const*> mInputs;    //!< Of the run at hand; a context runs one at a time.
 };
 
 class CudaTimedStep final : public CudaPrepared
@@ -107,6 +118,18 @@ class CudaTimedStep final : public CudaPrepared
     plugins::TimedObject mObject;
 };
 
+class InsideCuda final : public Inside
+{
+  public:
+    explicit InsideCuda(CudaDevice const& device)
+        : mCurrent{device}
+    {
+    }
+
+  private:
+    cuda::Current mCurrent;
+};
+
 //! Generations that are given handles of libraries.
 constexpr bool getsHandles(plugins::Generation generation) noexcept
 {
@@ -120,6 +143,10 @@ class CudaRunner final : public Runner
         : mDevice{device}
     {
     }
+    std::unique_ptr<Inside const> inside() const override
+    {
+        return std::make_unique<InsideCuda>(mDevice);
+    }
     std::shared_ptr<Prepared const> standIn(size_t workspace) const override
     {
         return std::make_shared<CudaStandIn>(workspace);
@@ -132,7 +159,8 @@ class CudaRunner final : public Runner
             handles = TENON_TRY(CudaHandles::of(mDevice, resources));
         ContextObject copy =
             TENON_TRY(object.attach(resources, handles == nullptr ? plugins::LibraryHandles{} : handles->all()));
-        return std::unique_ptr<Attached>{std::make_unique<CudaObjectStep>(std::move(handles), std::move(copy))};
+        return std::unique_ptr<Attached>{
+            std::make_unique<CudaObjectStep>(mDevice, std::move(handles), std::move(copy))};
     }
     std::unique_ptr<Prepared> timedStep(plugins::TimedObject object) const override
     {

@@ -209,6 +209,10 @@ class HostCode final : public OpenedCode
 class HostRunner final : public Runner
 {
   public:
+    std::unique_ptr<Inside const> inside() const override
+    {
+        return nullptr;
+    }
     std::shared_ptr<Prepared const> standIn(size_t workspace) const override
     {
         return std::make_shared<HostStandIn>(workspace);

@@ -4,6 +4,8 @@
 #include "backends/plugin/runner.h"
 #include "plugins/cpu_body.h"
 
+#include <optional>
+
 namespace tenon
 {
 
@@ -20,28 +22,37 @@ class ObjectKernel final : public Kernel
           mObject{std::move(object)}
     {
     }
+    ~ObjectKernel() override
+    {
+        auto const inside = mRunner.inside();
+        mObject.reset();
+    }
+    ObjectKernel(ObjectKernel const&) = delete;
+    ObjectKernel& operator=(ObjectKernel const&) = delete;
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(mObject.facts().ports.check(inputs, outputs));
-        return mRunner.standIn(static_cast<size_t>(mObject.facts().workspace));
+        TENON_TRY(mObject->facts().ports.check(inputs, outputs));
+        return mRunner.standIn(static_cast<size_t>(mObject->facts().workspace));
     }
     Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
     {
-        return mRunner.step(mObject, resources);
+        return mRunner.step(*mObject, resources);
     }
     Result<std::optional<Bytes>> storedFields() override
     {
-        return std::optional{TENON_TRY(mObject.storedFields())};
+        auto const inside = mRunner.inside();
+        return std::optional{TENON_TRY(mObject->storedFields())};
     }
 
   private:
     Runner const& mRunner;
-    EngineObject mObject;
+    std::optional<EngineObject> mObject; //!< There until the end; it goes inside.
 };
 
 Result<std::unique_ptr<Kernel>> loadObject(KernelSource const& source, Runner const& runner)
 {
+    auto const inside = runner.inside();
     return std::unique_ptr<Kernel>{std::make_unique<ObjectKernel>(runner, TENON_TRY(EngineObject::restore(source)))};
 }
 

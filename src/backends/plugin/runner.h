@@ -23,10 +23,20 @@ class OpenedCode
         std::shared_ptr<CompiledLayer const> layer, CompiledLaunch launch) const = 0;
 };
 
+//! As long as it lives the calling thread is where a plugin of the device's counts on being.
+class Inside
+{
+  public:
+    virtual ~Inside() = default;
+};
+
 class Runner
 {
   public:
     virtual ~Runner() = default;
+    //! For what an engine asks of its objects outside of runs: where there are several GPUs, theirs is the current one.
+    //! Null where every thread is inside.
+    virtual std::unique_ptr<Inside const> inside() const = 0;
     //! What stands for an object in a prepared run that contexts share: its workspace. It never runs.
     virtual std::shared_ptr<Prepared const> standIn(size_t workspace) const = 0;
     //! The engine's object, copied for a context, as a step.
