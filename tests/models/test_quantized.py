@@ -1,8 +1,11 @@
-"""Networks that quantize and dequantize between their layers, beside ONNX Runtime, which adds in another order."""
+"""Networks that quantize and dequantize between their layers, beside ONNX Runtime, which adds in another order, and
+beside what they say in double precision."""
 
 import pathlib
 
+import exact_numbers
 import numpy as np
+import onnx
 import onnxruntime
 import plans
 import pytest
@@ -30,16 +33,50 @@ def within_one_step(got: np.ndarray, want: np.ndarray) -> float:
 @pytest.mark.parametrize(("name", "batch"), [("qdq_resnet18", 1), ("qdq_resnet18", 3), ("resnet50", 1)])
 def test_quantized_network_rounds_as_onnxruntime_does(name: str, batch: int, tmp_path) -> None:
     model = image(name)
-    onnx = quantized_models.materialize(name) if name == "resnet50" else model.path
+    source = quantized_models.materialize(name) if name == "resnet50" else model.path
     path = tmp_path / "quantized.plan"
-    path.write_bytes(plans.build(model, path=onnx))
+    path.write_bytes(plans.build(model, path=source))
     feed = references.inputs(model, {"input": (batch, 3, 224, 224)}, 0)
     (got,) = plans.Session(path)(feed).values()
-    (want,) = references.ort_outputs(references.ort_session(onnx), feed).values()
+    (want,) = references.ort_outputs(references.ort_session(source), feed).values()
     assert got.dtype == want.dtype and got.shape == want.shape
     # A sum on the edge between two numbers falls to either side, and what follows spreads that: ONNX Runtime differs
     # from itself, too, where it adds integers instead of floats.
-    (plain,) = references.ort_outputs(plain_session(onnx), feed).values()
+    (plain,) = references.ort_outputs(plain_session(source), feed).values()
     own = min(within_one_step(plain, want), 0.999)
     assert max(within_one_step(got, want), within_one_step(got, plain)) >= own - 0.002
     np.testing.assert_array_equal(got.argmax(-1), want.argmax(-1))
+    true = exact_numbers.exact(onnx.load(source), feed)["output"].astype(np.float32)
+    assert within_one_step(got, true) >= min(within_one_step(each, true) for each in (want, plain)) - 0.002
+
+
+def with_every_tensor(source: pathlib.Path, path: pathlib.Path) -> list[str]:
+    """Writes the model with all results that are no constants as outputs; those of int8."""
+    model = onnx.shape_inference.infer_shapes(onnx.load(source))
+    types = {value.name: value for value in model.graph.value_info}
+    known, numbers = {value.name for value in model.graph.input}, []
+    for node in model.graph.node:
+        if known.isdisjoint(node.input):
+            continue
+        known.update(node.output)
+        model.graph.output.extend(types[name] for name in node.output if name in types)
+        numbers += node.output if node.op_type == "QuantizeLinear" else []
+    onnx.save(model, path)
+    return numbers
+
+
+def test_every_int8_tensor_is_what_those_before_it_say(tmp_path) -> None:
+    model = image("qdq_resnet18")
+    marked, path = tmp_path / "marked.onnx", tmp_path / "marked.plan"
+    names = with_every_tensor(model.path, marked)
+    path.write_bytes(plans.build(model, path=marked))
+    feed = references.inputs(model, {"input": (1, 3, 224, 224)}, 0)
+    got = plans.Session(path)(feed)
+    want = exact_numbers.exact(onnx.load(model.path), feed, {name: got[name] for name in names})
+    apart = {name: np.abs(got[name].astype(int) - want[name]) for name in names}
+    assert max(each.max() for each in apart.values()) <= 1
+    # A sum that is nearer to the edge between two numbers than a float32 can say falls to either side of it.
+    assert sum(each.sum() for each in apart.values()) <= 3e-6 * sum(each.size for each in apart.values())
+    for name in got.keys() & want.keys() - apart.keys():
+        scale = np.abs(want[name]).max()
+        np.testing.assert_allclose(got[name], want[name], rtol=1e-5, atol=1e-6 * scale, err_msg=name)
