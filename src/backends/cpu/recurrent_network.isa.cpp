@@ -286,7 +286,11 @@ RecurrentTiles const& recurrentTilesOf(RecurrentStep const& s, int32_t part)
 void runRecurrentStep(RecurrentStep const& step, int32_t part, int64_t firstBlock, int64_t lastBlock)
 {
     RecurrentTiles const& tiles = recurrentTilesOf(step, part);
-    for (int64_t block = firstBlock; block < lastBlock; ++block)
+    // There and back again: panels that do not all stay in the second cache are those that the last step ended with.
+    bool const isForth = step.at % 2 == 0;
+    for (int64_t i = firstBlock; i < lastBlock; ++i)
+    {
+        int64_t const block = isForth ? i : firstBlock + lastBlock - 1 - i;
         for (int64_t row = 0; row < step.batch;)
         {
             int which = kFirstTile;
@@ -295,6 +299,7 @@ void runRecurrentStep(RecurrentStep const& step, int32_t part, int64_t firstBloc
             tiles.functions[which](step, row, block * kLanes);
             row += int64_t{4} >> which;
         }
+    }
 }
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE
