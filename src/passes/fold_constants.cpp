@@ -1,5 +1,7 @@
 // fold-constants, fold-weights: a node whose result is known while building becomes a constant: through the layer's
 // reference, from what is known of a shape tensor, or as the same memory under other extents.
+#include "base/type_set.h"
+#include "layers/cast.h"
 #include "layers/convolution.h"
 #include "layers/dequantize.h"
 #include "layers/fill.h"
@@ -128,6 +130,31 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     return made;
 }
 
+//! A cast of real numbers of any size to a type that is no wider, some at a time: all of them as doubles are too much.
+std::shared_ptr<Constant const> narrowed(Graph const& graph, Node const& node)
+{
+    constexpr int64_t kPart{int64_t{1} << 16};
+    TypeSet const real{DType::kFLOAT, DType::kHALF, DType::kBF16};
+    Constant const* source = graph.constantOf(node.input(0));
+    DType const type = graph.typeOf(node.output()).dtype;
+    if (as<Cast>(*node.layer) == nullptr || source == nullptr || !real.has(source->dtype) || !real.has(type)
+        || bytesOf(type, source->count()) > source->bytes())
+        return nullptr;
+    std::shared_ptr<Constant const> made = makeConstant(type, source->extents, nullptr);
+    auto const* const from = static_cast<uint8_t const*>(source->data);
+    auto* const to = static_cast<uint8_t*>(const_cast<void*>(made->data));
+    for (int64_t first = 0; first < source->count(); first += kPart)
+    {
+        std::vector<int64_t> const extents{std::min(kPart, source->count() - first)};
+        HostTensor const part = HostTensor::fromBytes(source->dtype, extents, from + bytesOf(source->dtype, first));
+        HostTensor result{type, extents};
+        for (int64_t i = 0; i < extents[0]; ++i)
+            result.set(i, part.real(i));
+        result.toBytes(to + bytesOf(type, first));
+    }
+    return made;
+}
+
 //! Weights that a product reads dequantized: a device may multiply their int8 or fp8 numbers.
 bool areQuantizedWeights(Graph const& graph, Node const& node)
 {
@@ -204,7 +231,10 @@ Rewrite foldWeights(Graph const& graph, Node const& node)
         if (std::shared_ptr<Constant const> moved = transposed(graph, node))
             return replaceBy(graph, node, std::move(moved));
     }
-    if (!isWithin(graph, node))
+    bool const isLarge = !isWithin(graph, node);
+    if (std::shared_ptr<Constant const> narrow = isLarge ? narrowed(graph, node) : nullptr)
+        return replaceBy(graph, node, std::move(narrow));
+    if (isLarge)
         return skip("the result is large: it is computed in each run rather than stored");
     return throughReference(graph, node);
 }

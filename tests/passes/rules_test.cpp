@@ -24,6 +24,19 @@ output %y
 )");
 }
 
+//! More than the reference is asked for at once, in parts: an embedding that is wanted in half precision.
+TEST(Rules, foldConstantsNarrowsWhatIsLarge)
+{
+    expectGone("fold-constants", R"(
+input %x : float16[2051,2047]
+const %w : float32[2051,2047] = random(5)
+%h = Cast(%w) {ToType=1}
+%y = ElementWise(%x, %h) {Operation=0}
+output %y
+)",
+        "Cast");
+}
+
 TEST(Rules, mergeCastsStartsFromBeforeTheWidening)
 {
     expectRewrite("merge-casts", R"(
