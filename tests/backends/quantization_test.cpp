@@ -5,6 +5,8 @@
 #include "layers/quantize.h"
 #include "layers/rotary_embedding.h"
 
+#include <cmath>
+
 namespace tenon::test
 {
 
@@ -31,6 +33,23 @@ TEST(CpuQuantize, tensorChannelsAndBlocks)
         Quantize{.blockShape = {4, {1, 4, 3, 5}}}, {input(x), input(randomTensor({3, 5, 2, 1}, 0.1, 0.3))}, "tape");
     expectKernels(
         Quantize{}, {input(x), input(randomTensor({}, 0.1, 0.2)), weight(whole({}, {0}, DType::kINT8))}, "tape");
+}
+
+//! By one scale: numbers beyond int8 and half-way between two, what is no number, and lengths that end in a part.
+TEST(CpuQuantize, oneScale)
+{
+    for (int64_t const count : {1, 15, 64, 2053})
+    {
+        HostTensor x = randomTensor({1, count}, -40.0, 40.0);
+        for (int64_t i = 0; i < count; i += 7)
+            x.set(i, 0.25 * static_cast<double>(i % 41 - 20)); // Halves of the scale.
+        double const special[]{1e30, -1e30, INFINITY, -INFINITY, NAN, -0.0};
+        for (int64_t i = 0; i < std::min<int64_t>(6, count); ++i)
+            x.set(count - 1 - i, special[i]);
+        HostTensor scale{DType::kFLOAT, {}};
+        scale.set(0, 0.5);
+        expectKernels(Quantize{}, {input(x), input(scale)}, "tape", {}, Types::kFloatOnly);
+    }
 }
 
 TEST(CpuDequantize, tensorChannelsAndBlocks)

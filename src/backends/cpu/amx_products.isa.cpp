@@ -122,11 +122,11 @@ class Int8AmxProduct
     template <int V>
     void finishRow(int32_t const* sums, int64_t row, int64_t column, int64_t last) const
     {
-        F16 x[V];
+        F16 x[1][V];
 #pragma GCC unroll 2
         for (int v = 0; v < V; ++v)
-            x[v] = loadNumbers(sums + v * kLanes);
-        finishVectors<V>(mGemm.finish, x, row, column, last);
+            x[0][v] = loadNumbers(sums + v * kLanes);
+        finishVectors(mGemm.finish, x, row, column, last);
     }
 
     Int8Gemm const& mGemm;

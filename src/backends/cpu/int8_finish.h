@@ -80,19 +80,28 @@ TENON_INLINE F16 loadExtra(Int8Step const& step, int64_t row, int64_t column, in
     return count == kLanes ? loadNumbers(p) : loadNumbers(p, count);
 }
 
-//! V vectors of sums of one row, the last of which has `last` columns.
-template <int V>
-TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, int64_t column, int64_t last)
+//! V vectors of sums of R rows, the last of which has `last` columns.
+template <int R, int V>
+TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row, int64_t column, int64_t last)
 {
+    auto const forEach = [&](auto const& apply) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v)
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+                x[r][v] = apply(x[r][v], row + r, column + v * kLanes, v == V - 1 ? last : kLanes);
+    };
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v)
     {
         int64_t const at = column + v * kLanes;
         int64_t const count = v == V - 1 ? last : kLanes;
-        if (f.offsets != nullptr)
-            x[v] = x[v] + loadColumns(f.offsets + at, count);
+        F16 const factor = loadColumns(f.factors + at, count);
+        F16 const offset = f.offsets == nullptr ? zero() : loadColumns(f.offsets + at, count);
         F16 const bias = f.bias == nullptr ? zero() : loadColumns(f.bias + at, count);
-        x[v] = fma(x[v], loadColumns(f.factors + at, count), bias);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+            x[r][v] = fma(x[r][v] + offset, factor, bias);
     }
     for (int64_t i = 0; i < f.stepCount; ++i)
     {
@@ -102,51 +111,41 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, i
         switch (step.kind)
         {
         case EpilogueKind::kAdd:
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = fma(loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes), alpha, x[v]);
+            forEach([&](F16 sum, int64_t r, int64_t c, int64_t count) {
+                return fma(loadExtra(step, r, c, count), alpha, sum);
+            });
             break;
         case EpilogueKind::kMultiply:
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = x[v] * (loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes) * alpha);
+            forEach([&](F16 product, int64_t r, int64_t c, int64_t count) {
+                return product * (loadExtra(step, r, c, count) * alpha);
+            });
             break;
 #define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
     case EpilogueKind::k##Name:                                                                                        \
-        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = name(x[v], alpha, beta);                            \
+        forEach([&](F16 each, int64_t, int64_t, int64_t) { return name(each, alpha, beta); });                         \
         break;
             TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
 #undef TENON_EPILOGUE_FUNCTION
         case EpilogueKind::kLinear:
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = fma(alpha, x[v], beta);
+            forEach([&](F16 each, int64_t, int64_t, int64_t) { return fma(alpha, each, beta); });
             break;
         case EpilogueKind::kRound:
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = rounded(x[v], alpha, beta);
+            forEach([&](F16 each, int64_t, int64_t, int64_t) { return rounded(each, alpha, beta); });
             break;
         }
     }
-    int64_t const at = row * f.cStride + column;
-    if (f.inverse == 0.0F)
-    {
-        float* const c = static_cast<float*>(f.c) + at;
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v)
-            if (v == V - 1 && last != kLanes)
-                store(c + v * kLanes, x[v], firstLanes(last));
-            else
-                store(c + v * kLanes, x[v]);
-        return;
-    }
     F16 const inverse = splat(f.inverse);
     F16 const most = splat(127.0F); // What is too small becomes the least integer, and −128.
-    int8_t* const c = static_cast<int8_t*>(f.c) + at;
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
-        storeNumbers(c + v * kLanes, min(most, x[v] * inverse), v == V - 1 ? last : kLanes);
+    forEach([&](F16 each, int64_t r, int64_t c, int64_t count) {
+        int64_t const at = r * f.cStride + c;
+        if (f.inverse != 0.0F)
+            storeNumbers(static_cast<int8_t*>(f.c) + at, min(most, each * inverse), count);
+        else if (count == kLanes)
+            store(static_cast<float*>(f.c) + at, each);
+        else
+            store(static_cast<float*>(f.c) + at, each, firstLanes(count));
+        return each;
+    });
 }
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -17,10 +17,10 @@ constexpr Int8Functions kInt8Avx2{TENON_INT8_FUNCTIONS(TENON_ROW)};
 #define TENON_ROW(Return, name, arguments) &avx512::name,
 constexpr Int8Functions kInt8Avx512{TENON_INT8_FUNCTIONS(TENON_ROW)};
 #undef TENON_ROW
-constexpr Int8Functions kInt8Vnni{
-    &avx512::runInt8GemmVnni, &avx512::runInt8Tiles, &avx512::runInt8Depthwise, &avx512::runInt8MaxPool};
-constexpr Int8Functions kInt8Amx{
-    &avx512::runInt8GemmAmx, &avx512::runInt8Tiles, &avx512::runInt8Depthwise, &avx512::runInt8MaxPool};
+constexpr Int8Functions kInt8Vnni{&avx512::runInt8GemmVnni, &avx512::runInt8Tiles, &avx512::runInt8Depthwise,
+    &avx512::runInt8MaxPool, &avx512::quantizeNumbers};
+constexpr Int8Functions kInt8Amx{&avx512::runInt8GemmAmx, &avx512::runInt8Tiles, &avx512::runInt8Depthwise,
+    &avx512::runInt8MaxPool, &avx512::quantizeNumbers};
 } // namespace
 
 int64_t int8Scratch(int64_t segments, int64_t length) noexcept

@@ -17,7 +17,8 @@ namespace tenon::cpu
     Row(void, runInt8Tiles, (Int8Tiles3x3 const& tiles, GemmShare const& share, void* scratch))                        \
     /* Output lines [first, last) of all images. */                                                                    \
     Row(void, runInt8Depthwise, (Int8Depthwise const& work, int64_t first, int64_t last))                              \
-    Row(void, runInt8MaxPool, (Int8MaxPool const& pool, int64_t first, int64_t last))
+    Row(void, runInt8MaxPool, (Int8MaxPool const& pool, int64_t first, int64_t last))                                  \
+    Row(void, quantizeNumbers, (float const* from, float scale, int8_t* to, int64_t count))
 // clang-format on
 
 #define TENON_ROW(Return, name, arguments) Return(*name) arguments;

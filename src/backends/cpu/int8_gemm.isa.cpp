@@ -20,6 +20,12 @@ class RowFinder
           mNumbers{reinterpret_cast<int16_t*>(mPointers + g.segments * kMaxTileRows)},
           mCopies{reinterpret_cast<int8_t*>(mNumbers + g.segments * kMaxTileRows * quadsOf(g.length) * kQuad)}
     {
+        if (g.window == nullptr || g.segments > kMaxSegments)
+            return;
+        GemmWindow const& w = *g.window;
+        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+            for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
+                mOffsets[ky * w.kernelWidth + kx] = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
     }
     int8_t const* const* pointers() const
     {
@@ -65,21 +71,8 @@ class RowFinder
         int64_t x = row - image * pixels - y * w.outWidth;
         for (int32_t r = 0; r < count; ++r)
         {
-            int8_t const* const base = mGemm.a + image * w.imageStride;
-            int64_t const top = y * w.strideY - w.padTop;
-            int64_t const left = x * w.strideX - w.padLeft;
-            int8_t const** to = mPointers + r;
-            for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
-            {
-                int64_t const inY = top + ky * w.dilationY;
-                bool const isLine = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight);
-                for (int64_t kx = 0; kx < w.kernelWidth; ++kx, to += count)
-                {
-                    int64_t const inX = left + kx * w.dilationX;
-                    bool const isInside = isLine && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
-                    *to = isInside ? base + inY * w.lineStride + inX * w.pixelStride : mGemm.zeros;
-                }
-            }
+            findWindow(mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft,
+                mPointers + r, count);
             if (++x == w.outWidth)
             {
                 x = 0;
@@ -88,6 +81,31 @@ class RowFinder
                     y = 0;
                     ++image;
                 }
+            }
+        }
+    }
+    //! The segments of one window, `step` pointers apart. Most windows lie inside of the image.
+    void findWindow(int8_t const* image, int64_t top, int64_t left, int8_t const** to, int32_t step) const
+    {
+        GemmWindow const& w = *mGemm.window;
+        bool const isInside = top >= 0 && left >= 0 && top + (w.kernelHeight - 1) * w.dilationY < w.inHeight
+            && left + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
+        if (isInside && mGemm.segments <= kMaxSegments)
+        {
+            int8_t const* const corner = image + top * w.lineStride + left * w.pixelStride;
+            for (int64_t s = 0; s < mGemm.segments; ++s, to += step)
+                *to = corner + mOffsets[s];
+            return;
+        }
+        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+        {
+            int64_t const inY = top + ky * w.dilationY;
+            bool const isLine = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight);
+            for (int64_t kx = 0; kx < w.kernelWidth; ++kx, to += step)
+            {
+                int64_t const inX = left + kx * w.dilationX;
+                bool const isPixel = isLine && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
+                *to = isPixel ? image + inY * w.lineStride + inX * w.pixelStride : mGemm.zeros;
             }
         }
     }
@@ -111,6 +129,7 @@ class RowFinder
     int8_t const** mPointers;
     int16_t* mNumbers;
     int8_t* mCopies;
+    int64_t mOffsets[kMaxSegments]; //!< From the first segment of a window to each.
 };
 
 //! Vectors of the next block when `left` panels are left: blocks of four, the rest in even parts.
@@ -121,17 +140,32 @@ int64_t int8BlockWidth(int64_t left)
     return left == 5 || left == 6 ? 3 : kMaxInt8Vectors;
 }
 
+#ifdef __AVX512F__
+constexpr int32_t kFinishedRows{2}; //!< At a time: what is the same for all rows is looked at once.
+#else
+constexpr int32_t kFinishedRows{1};
+#endif
+
+template <int R, int V>
+TENON_INLINE void finishSome(Int8Finish const& f, int32_t const* sums, int64_t row, int64_t column, int64_t last)
+{
+    F16 x[R][V];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v)
+            x[r][v] = loadNumbers(sums + (r * V + v) * kLanes);
+    finishVectors(f, x, row, column, last);
+}
+
 template <int V>
 void finishRows(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t count, int64_t column, int64_t last)
 {
-    for (int32_t r = 0; r < count; ++r)
-    {
-        F16 x[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v)
-            x[v] = loadNumbers(sums + (r * V + v) * kLanes);
-        finishVectors<V>(f, x, row + r, column, last);
-    }
+    int32_t r{0};
+    for (; r + kFinishedRows <= count; r += kFinishedRows)
+        finishSome<kFinishedRows, V>(f, sums + r * V * kLanes, row + r, column, last);
+    for (; r < count; ++r)
+        finishSome<1, V>(f, sums + r * V * kLanes, row + r, column, last);
 }
 using FinishRows = void (*)(Int8Finish const&, int32_t const*, int64_t, int32_t, int64_t, int64_t);
 constexpr FinishRows kFinishRows[]{&finishRows<1>, &finishRows<2>, &finishRows<3>, &finishRows<4>};

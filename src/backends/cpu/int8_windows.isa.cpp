@@ -68,9 +68,9 @@ template <int V>
 void finishPixel(
     Int8Depthwise const& d, int8_t const* image, InsideWindow const& in, int64_t pixel, int64_t c, int64_t count)
 {
-    F16 sums[V];
-    sumChannels<V>(d, image, in, c, count, sums);
-    finishVectors<V>(d.finish, sums, pixel, c, count);
+    F16 sums[1][V];
+    sumChannels<V>(d, image, in, c, count, sums[0]);
+    finishVectors(d.finish, sums, pixel, c, count);
 }
 
 //! 32 channels, or fewer, of one pixel.

@@ -234,12 +234,12 @@ void finishTile(Int8Tiles3x3 const& w, int64_t tile, int32_t const* sums, int64_
     {
         int64_t const pixel = (place.image * w.window.outHeight + place.y + y) * w.window.outWidth + place.x;
         Sums16 const(&row)[kTileIn] = t[y];
-        F16 x[1]{realSums(row[0] + row[1] + row[2])};
-        finishVectors<1>(w.finish, x, pixel, column, count);
+        F16 x[1][1]{{realSums(row[0] + row[1] + row[2])}};
+        finishVectors(w.finish, x, pixel, column, count);
         if (place.x + 1 >= w.window.outWidth)
             continue;
-        x[0] = realSums(row[1] - row[2] - row[3]);
-        finishVectors<1>(w.finish, x, pixel + 1, column, count);
+        x[0][0] = realSums(row[1] - row[2] - row[3]);
+        finishVectors(w.finish, x, pixel + 1, column, count);
     }
 }
 } // namespace

@@ -1,8 +1,9 @@
 // Quantize and Dequantize by the tape machine: channels and blocks are axes of their own, along which the scale
-// broadcasts.
+// broadcasts. Floats that become int8 by one scale, as the inputs of quantized networks do, need no machine.
 #include "layers/quantize.h"
 #include "layers/dequantize.h"
 
+#include "backends/cpu/int8_functions.h"
 #include "backends/cpu/step_kernel.h"
 #include "backends/cpu/tape_step.h"
 
@@ -50,6 +51,22 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& pr
 }
 
 template <typename L>
+bool isByOneScale(TensorArg const& x, TensorArg const& scale, TensorArg const& out)
+{
+    return std::is_same_v<L, Quantize> && out.dtype == DType::kINT8 && x.dtype == DType::kFLOAT
+        && scale.dtype == DType::kFLOAT && volumeOf(scale.extents) == 1;
+}
+
+Step stepByOneScale(int64_t elements)
+{
+    constexpr int64_t kCacheLine{64};
+    return sharedStep({elements, kCacheLine}, [](Call const& call, int64_t first, int64_t last) {
+        int8Functions().quantizeNumbers(static_cast<float const*>(call.inputs[0]) + first,
+            *static_cast<float const*>(call.inputs[1]), static_cast<int8_t*>(call.outputs[0]) + first, last - first);
+    });
+}
+
+template <typename L>
 Step stepOfQuantization(StepOf<L> const& from)
 {
     TensorArg operands[]{from.inputs[0], from.inputs[1]};
@@ -58,6 +75,8 @@ Step stepOfQuantization(StepOf<L> const& from)
     if (out.layout != from.inputs[0].layout || from.inputs[1].layout != Layout::kLinear
         || (out.layout != Layout::kLinear && view.x.size() != out.extents.size()))
         return badArgument("operands of {} do not lie as its kernel takes them", L::kName);
+    if (isByOneScale<L>(operands[0], operands[1], out))
+        return stepByOneScale(volumeOf(out.extents));
     operands[0].extents = view.x;
     operands[1].extents = view.scale;
     out.extents = view.x;
