@@ -1,12 +1,15 @@
 """tenon inspect --html and --dot: what the page holds, and that names from models stay text."""
 
+import html
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
 from test_cli import PATIENCE, RANGE, tenon
 
@@ -135,3 +138,32 @@ def test_what_is_refused(model: pathlib.Path, plan: pathlib.Path, tmp_path: path
     assert "build the model first" in tenon("inspect", model, "--dot", status=2).stderr
     missing = tmp_path / "no" / "page.html"
     assert str(missing) in tenon("inspect", plan, "--html", missing, status=1).stderr
+
+
+def browsed(address: str, folder: pathlib.Path) -> str:
+    """The body as a browser has it after the page's program has run."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed (Debian: apt install chromium)")
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
+    command += ["--window-size=1400,900", "--virtual-time-budget=20000", "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    return re.sub(r"<script.*?</script>", "", done.stdout.split("<body")[1], flags=re.S)
+
+
+def test_a_browser_shows_the_steps_the_one_asked_for_and_what_is_searched(
+    model: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    page = tmp_path / "page.html"
+    tenon("inspect", model, "--html", page, "--profile", "--shapes", "x=4x8", "--threads", 1)
+    steps = data_of(page)["plan"]["programs"][0]["steps"]
+    shown = browsed(page.as_uri(), tmp_path / "profile")
+    assert len(re.findall(r'<g class="node', shown)) == len(steps)
+    slowest = max(range(len(steps)), key=lambda i: data_of(page)["times"]["steps"][steps[i]["name"]])
+    assert re.findall(r'class="row on"><span class="n">(\d+)', shown) == [str(slowest)], "the page opens there"
+    word = steps[-1]["candidate"]
+    shown = browsed(f"{page.as_uri()}#step={len(steps) - 1}&unfold&find={word}", tmp_path / "profile")
+    assert re.findall(r'class="row on"><span class="n">(\d+)', shown) == [str(len(steps) - 1)]
+    assert f"<mark>{word}</mark>".lower() in shown.lower()
+    for origin in steps[-1]["origins"]:
+        assert html.escape(origin) in shown.split('id="list"')[1]
