@@ -1,5 +1,5 @@
-// Features of engines by a program that never saw a header of ours: refitting, timing caches, plans for other versions,
-// libraries in plans, algorithm selectors.
+// Features of engines by a program that never saw a header of ours: refitting, weight streaming, timing caches, plans
+// for other versions, libraries in plans, algorithm selectors.
 #include "raw_objects.h"
 
 #include <cstring>
@@ -15,6 +15,7 @@ using tenon::test::DeviceArray;
 constexpr int32_t kREFIT{4};
 constexpr int32_t kVERSION_COMPATIBLE{13};
 constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
+constexpr int32_t kWEIGHT_STREAMING{21};
 
 std::string bytesOf(Object memory)
 {
@@ -53,8 +54,8 @@ class SlotsOfFeatures : public Slots
         destroy(runtime);
         return engine;
     }
-    //! Runs the network of the fixture and compares; the weights at hand count.
-    void expectRuns(Object engine)
+    //! Runs the network of the fixture and compares; the weights at hand count. `more`: addresses beside x and y.
+    void expectRuns(Object engine, std::vector<std::pair<char const*, void*>> const& more = {})
     {
         Object const queries = inner(engine, slots::kICudaEngine_mImpl);
         Object const context = call<Object>(queries, slots::kVCudaEngine_createExecutionContext, int32_t{0});
@@ -67,6 +68,8 @@ class SlotsOfFeatures : public Slots
         ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setInputShape, "x", &shape)) << errors;
         ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "x", static_cast<void*>(in.data())));
         ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "y", static_cast<void*>(out.data())));
+        for (auto const& [name, address] : more)
+            ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, name, address)) << errors;
         ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_enqueueV3, tenon::test::deviceUnderTest().stream()))
             << errors;
         expectResult(x, out.read());
@@ -103,6 +106,50 @@ TEST_F(SlotsOfFeatures, weightsAreReplacedByName)
     EXPECT_TRUE(call<bool>(own, slots::kVRefitter_refitCudaEngine)) << errors;
     expectRuns(engine);
     destroy(refitter);
+    destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFeatures, weightsAreStreamedUnderABudget)
+{
+    constexpr int64_t kSide{256};
+    std::vector<float> const matrix = tenon::test::randomFloats(kSide * kSide, 31);
+    prepare = [&](Object net, Object config) { // A product with weights that are worth it beside the network.
+        call<void>(config, slots::kVBuilderConfig_setFlag, kWEIGHT_STREAMING);
+        RawDims const row{2, {1, kSide}};
+        RawDims const square{2, {kSide, kSide}};
+        Object const v = call<Object>(net, slots::kVNetworkDefinition_addInput, "v", kFloat, &row);
+        Object const constant = call<Object>(
+            net, slots::kVNetworkDefinition_addConstant, &square, RawWeights{kFloat, matrix.data(), kSide * kSide});
+        Object const w = call<Object>(inner(constant, slots::kILayer_mLayer), slots::kVLayer_getOutput, int32_t{0});
+        Object const product =
+            call<Object>(net, slots::kVNetworkDefinition_addMatrixMultiply, v, int32_t{0}, w, int32_t{0});
+        Object const out = call<Object>(inner(product, slots::kILayer_mLayer), slots::kVLayer_getOutput, int32_t{0});
+        call<void>(inner(out, slots::kITensor_mImpl), slots::kVTensor_setName, "out");
+        call<void>(net, slots::kVNetworkDefinition_markOutput, out);
+    };
+    Object const engine = load(builtPlan());
+    ASSERT_NE(engine, nullptr) << errors;
+    Object const queries = inner(engine, slots::kICudaEngine_mImpl);
+    auto const all = call<int64_t>(queries, slots::kVCudaEngine_getStreamableWeightsSize);
+    DeviceArray<float> const v{tenon::test::randomFloats(kSide, 32)};
+    std::vector<std::vector<float>> results;
+    for (int64_t const budget : {all, all / 4, int64_t{0}})
+    {
+        if (all > 0) // Devices with memory of their own keep all weights there.
+        {
+            EXPECT_GE(all, kSide * kSide * int64_t{sizeof(float)});
+            EXPECT_TRUE(call<bool>(queries, slots::kVCudaEngine_setWeightStreamingBudgetV2, budget)) << errors;
+            EXPECT_EQ(call<int64_t>(queries, slots::kVCudaEngine_getWeightStreamingBudgetV2), budget);
+            EXPECT_LE(call<int64_t>(queries, slots::kVCudaEngine_getWeightStreamingAutomaticBudget), all);
+        }
+        DeviceArray<float> const out{size_t{kSide}};
+        expectRuns(engine, {{"v", v.data()}, {"out", out.data()}});
+        results.push_back(out.read());
+    }
+    EXPECT_NE(results[0], std::vector<float>(kSide, 0.0F));
+    EXPECT_EQ(results[1], results[0]);
+    EXPECT_EQ(results[2], results[0]);
     destroy(engine);
     EXPECT_EQ(errors, "");
 }
