@@ -104,12 +104,25 @@ TEST_F(AlgorithmSelector, buildsAsItSaysAndGivesTheSameNumbersAgain)
         }
 }
 
-TEST_F(AlgorithmSelector, whatItCannotMeanFailsTheBuild)
+TEST_F(AlgorithmSelector, nothingSelectedLeavesTheChoiceToTheBuilderUnlessThatIsRejected)
 {
+    std::unique_ptr<IHostMemory> const own{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(own, nullptr) << logger.errors();
     selector.choose = [](std::string const&, int32_t, int32_t*) { return 0; };
     std::unique_ptr<IHostMemory> plan{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    EXPECT_EQ(plan->size(), own->size());
+    EXPECT_EQ(std::memcmp(plan->data(), own->data(), own->size()), 0);
+    config->setFlag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS);
+    plan.reset(builder->buildSerializedNetwork(*network, *config));
     EXPECT_EQ(plan, nullptr);
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the algorithm selector selects 0 of"), 1) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "kREJECT_EMPTY_ALGORITHMS forbids"), 1) << logger.errors();
+}
+
+TEST_F(AlgorithmSelector, whatItCannotMeanFailsTheBuild)
+{
+    std::unique_ptr<IHostMemory> plan;
     selector.choose = [](std::string const&, int32_t count, int32_t* selection) {
         selection[0] = count;
         return 1;

@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tensorrt as trt
-
-BUILD = pathlib.Path(os.environ.get("TENON_BUILD", pathlib.Path(__file__).parents[2] / "build"))
+from fake_gpu import needs_fake_gpu, on_fake_gpu
 
 
 class Listener(trt.ILogger):
@@ -78,27 +77,22 @@ def test_the_build_rounds_where_that_is_faster_and_says_so(flag: trt.BuilderFlag
     assert np.allclose(rounded[0], 1 / 64, atol=1e-3)
 
 
-def on_fake_gpu(script: str) -> str:
-    """What the script prints where the GPU is the fake driver's."""
-    environment = os.environ | {
-        "TENON_DEVICE": "cuda",
-        "LD_LIBRARY_PATH": f"{BUILD / 'fake_cuda'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-        "TENON_CACHE_DIR": str(BUILD / "fake_cuda/cache"),
-    }
-    command = [sys.executable, "-c", f"from test_reduced_precision import *\n{script}"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=pathlib.Path(__file__).parent, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.skipif(not (BUILD / "fake_cuda").is_dir(), reason="a build without the fake driver")
+@needs_fake_gpu
 def test_gpus_take_float16_but_for_layers_with_a_precision_of_their_own() -> None:
     script = """
+from test_reduced_precision import *
 for kept in (None, trt.float32):
     logger = Listener()
     build(logger, trt.BuilderFlag.FP16, kept)
     print([line.split(": ")[-1] for _, line in logger.lines if "layers compute in" in line])
 """
     assert on_fake_gpu(script).splitlines() == ["['5 layers compute in float16']", "['3 layers compute in float16']"]
+
+
+@pytest.mark.parametrize("isa", ["avx2", ""])
+def test_int8_is_fast_where_four_products_are_added_up_at_once(isa: str) -> None:
+    script = "import tensorrt as trt; print(trt.Builder(trt.Logger(trt.Logger.ERROR)).platform_has_fast_int8)"
+    environment = os.environ | ({"TENON_ISA": isa} if isa else {})
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    has_dots = "avx512_vnni" in pathlib.Path("/proc/cpuinfo").read_text().split()
+    assert done.stdout.strip() == str(has_dots and isa == "")

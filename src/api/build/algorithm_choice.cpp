@@ -203,9 +203,10 @@ class AlgorithmContextOf final : public nvinfer1::IAlgorithmContext, public miss
     std::vector<std::array<Dims, 3>> mDims;
 };
 
-AlgorithmChoice::AlgorithmChoice(nvinfer1::IAlgorithmSelector& selector, bool isTimed)
+AlgorithmChoice::AlgorithmChoice(nvinfer1::IAlgorithmSelector& selector, bool isTimed, bool rejectsEmpty)
     : mSelector{selector},
-      mIsTimed{isTimed}
+      mIsTimed{isTimed},
+      mRejectsEmpty{rejectsEmpty}
 {
 }
 
@@ -225,8 +226,9 @@ Result<std::vector<size_t>> AlgorithmChoice::select(Problem const& problem, std:
     std::vector<int32_t> selection(choices.size(), -1);
     int32_t const selected = mSelector.selectAlgorithms(context, choices.data(), count, selection.data());
     std::vector<size_t> kept;
-    for (int32_t i = 0; i < count && selected < 0; ++i)
-        kept.push_back(static_cast<size_t>(i)); // The choice is ours.
+    bool const isOurs = selected < 0 || (selected == 0 && !mRejectsEmpty);
+    for (int32_t i = 0; i < count && isOurs; ++i)
+        kept.push_back(static_cast<size_t>(i));
     for (int32_t i = 0; i < std::min(selected, count); ++i)
     {
         int32_t const at = selection[static_cast<size_t>(i)];
@@ -237,8 +239,8 @@ Result<std::vector<size_t>> AlgorithmChoice::select(Problem const& problem, std:
             kept.push_back(static_cast<size_t>(at));
     }
     if (kept.empty() || selected > count)
-        return badArgument(
-            "[layer '{}'] the algorithm selector selects {} of {} algorithms", problem.node->name, selected, count);
+        return badArgument("[layer '{}'] the algorithm selector selects {} of {} algorithms{}", problem.node->name,
+            selected, count, kept.empty() ? ", which BuilderFlag::kREJECT_EMPTY_ALGORITHMS forbids" : "");
     return kept;
 }
 

@@ -18,7 +18,8 @@ class AlgorithmContextOf;
 class AlgorithmChoice final : public OfferChooser
 {
   public:
-    AlgorithmChoice(nvinfer1::IAlgorithmSelector& selector, bool isTimed);
+    //! `rejectsEmpty`: a selector that selects nothing fails the build, instead of leaving the choice to it.
+    AlgorithmChoice(nvinfer1::IAlgorithmSelector& selector, bool isTimed, bool rejectsEmpty);
     ~AlgorithmChoice() override;
     Result<std::vector<size_t>> select(Problem const& problem, std::vector<Offer> const& offers) override;
     void take(Problem const& problem, Offer const& offer) override;
@@ -28,6 +29,7 @@ class AlgorithmChoice final : public OfferChooser
   private:
     nvinfer1::IAlgorithmSelector& mSelector;
     bool mIsTimed; //!< Costs are times.
+    bool mRejectsEmpty;
     std::vector<std::unique_ptr<AlgorithmContextOf>> mContexts;
     std::vector<std::unique_ptr<AlgorithmOf>> mTaken;
 };

@@ -6,6 +6,7 @@
 #include "api/build/build_options.h"
 #include "api/build/calibration.h"
 #include "api/build/progress_adapter.h"
+#include "api/build/tactic_sources.h"
 #include "api/host_memory.h"
 #include "api/lowering/entries_apart.h"
 #include "api/lowering/precision.h"
@@ -106,7 +107,7 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTi
     request.mayUseHalf = has(settings.flags, BuilderFlag::kFP16);
     request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
     request.precisions = precisionUse(config);
-    request.isDirect = has(settings.flags, BuilderFlag::kDIRECT_IO);
+    request.isDirect = config.has(BuilderFlag::kDIRECT_IO) || config.isStrict();
     request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
     request.timedOn = isTimed ? device : nullptr;
     if (device != nullptr)
@@ -368,9 +369,14 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
             request.knownTimes};
     std::optional<AlgorithmChoice> choice;
     if (IAlgorithmSelector* const selector = config.settings().algorithmSelector)
-        planning.chooser = &choice.emplace(*selector, isTimed);
+        planning.chooser =
+            &choice.emplace(*selector, isTimed, config.has(BuilderFlag::kREJECT_EMPTY_ALGORITHMS) || config.isStrict());
+    std::optional<TacticSources> sources;
+    if (config.settings().choosesSources)
+        planning.chooser = &sources.emplace(config.settings().tacticSources, planning.chooser);
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
-    TENON_TRY(checkDirect(plan));
+    if (config.has(BuilderFlag::kDIRECT_IO))
+        TENON_TRY(checkDirect(plan));
     if (choice)
         choice->report();
     if (config.has(BuilderFlag::kSTRIP_PLAN))

@@ -184,6 +184,7 @@ bool BuilderConfig::setTacticSources(uint32_t tacticSources) noexcept
         return false;
     }
     mSettings.tacticSources = tacticSources;
+    mSettings.choosesSources = true;
     return true;
 }
 

@@ -31,6 +31,13 @@ class BuilderConfig final : public BuilderConfigAccessors, public Fronted<nvinfe
         return ((mSettings.flags >> static_cast<uint32_t>(flag)) & 1U) != 0;
     }
 
+    //! kSTRICT_TYPES of 8.x: precisions are preferred, empty selections are rejected, and inputs and outputs are used
+    //! as they lie where that can be.
+    bool isStrict() const noexcept
+    {
+        return has(nvinfer1::BuilderFlag::kSTRICT_TYPES);
+    }
+
     void setFlags(uint32_t builderFlags) noexcept override;
     void clearFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;
     void setFlag(nvinfer1::BuilderFlag builderFlag) noexcept override;

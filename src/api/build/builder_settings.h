@@ -31,6 +31,7 @@ struct BuilderSettings
     uint32_t quantizationFlags{0};
     uint32_t tacticSources{(1U << static_cast<uint32_t>(nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS))
         | (1U << static_cast<uint32_t>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS))};
+    bool choosesSources{false}; //!< The user has said which; else a device's libraries are all used.
     std::map<int32_t, size_t> poolLimits;
     uint32_t previewFeatures{1U << static_cast<uint32_t>(nvinfer1::PreviewFeature::kPROFILE_SHARING_0806)};
     int32_t builderOptimizationLevel{3};

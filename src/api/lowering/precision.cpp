@@ -78,7 +78,7 @@ PrecisionUse precisionUse(BuilderConfig const& config)
 {
     if (config.has(nvinfer1::BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
         return PrecisionUse::kObey;
-    bool const isPreferred = config.has(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+    bool const isPreferred = config.has(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS) || config.isStrict();
     return isPreferred ? PrecisionUse::kPrefer : PrecisionUse::kHint;
 }
 

@@ -13,8 +13,9 @@ Target cpuTarget()
     target.architecture = "x86-64";
     target.limits.alignment = 64; // A cache line, and the widest vector.
     target.rates = {.startMicroseconds = 0.5, .multiplicationsPerMicrosecond = 5e4, .bytesPerMicrosecond = 8e3};
-    if (cpu::usesBfloatDots() || cpu::usesAmxBfloats())
-        target.rates.fastTypes = {DType::kBF16};
+    bool const isFastInBF16 = cpu::usesBfloatDots() || cpu::usesAmxBfloats();
+    if (activeIsa() >= Isa::kAvx512Vnni)
+        target.rates.fastTypes = isFastInBF16 ? TypeSet{DType::kBF16, DType::kINT8} : TypeSet{DType::kINT8};
     target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};
     TypeSet const real{DType::kFLOAT, DType::kHALF, DType::kBF16};
