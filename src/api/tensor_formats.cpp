@@ -67,7 +67,11 @@ std::string listed(uint32_t allowed)
             text += fmt::format(" {}", nameOf(type));
         text += ")";
     }
-    return text.empty() ? fmt::format("{:#x}, which are for other accelerators", allowed) : text;
+    for (auto const& [format, name] :
+        {std::pair{TensorFormat::kDLA_LINEAR, "kDLA_LINEAR"}, {TensorFormat::kDLA_HWC4, "kDLA_HWC4"}})
+        if (isAllowed(allowed, format))
+            text += fmt::format("{}{} (of DLA, which this device has not)", text.empty() ? "" : ", ", name);
+    return text.empty() ? fmt::format("{:#x}", allowed) : text;
 }
 } // namespace
 

@@ -151,6 +151,19 @@ TEST_F(FormatRules, C14_aFormatForOtherTypesIsRefusedWithThoseItIsFor)
         << logger.errors();
 }
 
+TEST_F(FormatRules, C14_formatsOfDlaAreRefusedByName)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    for (auto const& [format, name] :
+        {std::pair{TensorFormat::kDLA_LINEAR, "kDLA_LINEAR (of DLA"}, {TensorFormat::kDLA_HWC4, "kDLA_HWC4 (of DLA"}})
+    {
+        network->getInput(0)->setAllowedFormats(bit(format));
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+        EXPECT_EQ(plan, nullptr);
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, name), 1) << logger.errors();
+    }
+}
+
 //! A convolution between channels-last tensors needs no reorder on the CPU.
 TEST_F(FormatRules, directIOIsAFormatThatKernelsTake)
 {
