@@ -43,7 +43,8 @@ ShapeExpr castReal(DType from, DType to, ShapeExpr const& value, SymbolTable con
 
 std::optional<Shape> Cast::contents(Inputs const& in) const
 {
-    std::optional<Shape> values = trackedCount(in.type(0).shape) ? knownValues(in, 0) : std::nullopt;
+    bool const isShort = isFollowed(toType) && trackedCount(in.type(0).shape);
+    std::optional<Shape> values = isShort ? knownValues(in, 0) : std::nullopt;
     if (!values)
         return std::nullopt;
     for (ShapeExpr& value : *values)

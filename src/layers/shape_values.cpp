@@ -19,12 +19,12 @@ std::optional<int64_t> trackedCount(Shape const& shape)
 
 std::optional<Shape> knownValues(Inputs const& in, int32_t i)
 {
-    if (!in.has(i))
+    if (!in.has(i) || !isFollowed(in.type(i).dtype))
         return std::nullopt;
     if (in[i].contents != nullptr || in[i].constant == nullptr || !isFloating(in[i].constant->dtype))
         return in.values(i);
     Constant const& constant = *in[i].constant;
-    if (constant.count() > kMaxShapeValues || bitsOf(constant.dtype) < 16)
+    if (constant.count() > kMaxShapeValues)
         return std::nullopt;
     Shape values;
     bool const isLong = constant.count() > kMaxRealValues;

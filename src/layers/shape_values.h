@@ -9,6 +9,11 @@
 namespace tenon
 {
 
+//! False for real numbers of fewer than 16 bits: nobody makes extents of them.
+inline bool isFollowed(DType type) noexcept
+{
+    return !isFloating(type) || bitsOf(type) >= 16;
+}
 //! Values of input i, row-major: contents, or a constant; of floating tensors as real_expr.h says.
 std::optional<Shape> knownValues(Inputs const& in, int32_t i);
 //! The values when all are constants.

@@ -362,6 +362,16 @@ TEST_F(ReshapeByInput, valuesThatAreNoPlaceholdersStayPlain)
     EXPECT_EQ(shapeAt(add(Shuffle{}, {y, by})), (Shape{ShapeExpr::symbol(ids[0]), ShapeExpr::symbol(ids[1])}));
 }
 
+TEST_F(ShapeArithmetic, numbersOfFewerThan16BitsAreData)
+{
+    ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
+    EXPECT_TRUE(graph.value(real).contents);
+    ValueId const narrow = add(Cast{DType::kFP8}, {real});
+    EXPECT_FALSE(graph.value(narrow).contents);
+    EXPECT_FALSE(graph.value(add(Cast{DType::kFP8}, {constant<float>({1.1F}, {1}, DType::kFLOAT)})).contents);
+    EXPECT_FALSE(graph.value(add(Cast{DType::kFLOAT}, {narrow})).contents);
+}
+
 TEST_F(ShapeArithmetic, whatCanLeaveTheTypeIsData)
 {
     ValueId const far = constant({int64_t{1} << 40});

@@ -1,8 +1,11 @@
 // Models with bytes and messages changed at random: the parser says what is wrong, or reads them; it never crashes.
 #include "models.h"
 
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <sstream>
 
 namespace tenon::test
 {
@@ -95,6 +98,56 @@ void readAndCheck(std::string const& bytes)
     }
 }
 
+//! Dynamic extents from 1 to 4; false where a profile takes no such thing.
+bool addProfile(Reading const& reading, nvinfer1::IBuilderConfig& config)
+{
+    nvinfer1::IOptimizationProfile& profile = *reading.builder->createOptimizationProfile();
+    for (int32_t i = 0; i < reading.network->getNbInputs(); ++i)
+    {
+        nvinfer1::ITensor const& input = *reading.network->getInput(i);
+        nvinfer1::Dims extents[]{input.getDimensions(), input.getDimensions(), input.getDimensions()};
+        for (int32_t axis = 0; axis < extents[0].nbDims; ++axis)
+        {
+            for (int64_t const round : {0, 1, 2})
+            {
+                int64_t& extent = extents[round].d[axis];
+                extent = extent < 0 ? int64_t{1} << round : extent;
+            }
+        }
+        for (auto const selector : {nvinfer1::OptProfileSelector::kMIN, nvinfer1::OptProfileSelector::kOPT,
+                 nvinfer1::OptProfileSelector::kMAX})
+        {
+            if (input.isShapeTensor() || !profile.setDimensions(input.getName(), selector, extents[int(selector)]))
+            {
+                return false;
+            }
+        }
+    }
+    return config.addOptimizationProfile(&profile) >= 0;
+}
+
+//! The builder makes a plan of what the parser reads, or says why not.
+bool buildAndCheck(std::string const& bytes)
+{
+    constexpr size_t kWorkspace{size_t{64} << 20U};
+    Reading reading;
+    if (!reading.parse(bytes))
+    {
+        EXPECT_GT(reading.parser->getNbErrors(), 0);
+        return false;
+    }
+    std::unique_ptr<nvinfer1::IBuilderConfig> const config{reading.builder->createBuilderConfig()};
+    config->setMemoryPoolLimit(nvinfer1::MemoryPoolType::kWORKSPACE, kWorkspace);
+    if (!addProfile(reading, *config))
+    {
+        return false;
+    }
+    std::unique_ptr<nvinfer1::IHostMemory> const plan{
+        reading.builder->buildSerializedNetwork(*reading.network, *config)};
+    EXPECT_TRUE(plan != nullptr || !reading.logger.messages.empty());
+    return plan != nullptr;
+}
+
 TEST(OnnxFuzz, changedBytesNeverCrash)
 {
     Random random{20240607};
@@ -117,6 +170,33 @@ TEST(OnnxFuzz, changedMeaningNeverCrashes)
         }
         readAndCheck(model.bytes());
     }
+}
+
+TEST(OnnxFuzz, changedModelsThatAreReadAreBuilt)
+{
+    Random random{5};
+    int built{0};
+    for (int i = 0; i < 120; ++i)
+    {
+        TinyModel model = mixedModel();
+        confuse(model.proto, random);
+        built += buildAndCheck(model.bytes()) ? 1 : 0;
+    }
+    EXPECT_GT(built, 20);
+}
+
+//! What ended a process when `make fuzz` had made it.
+TEST(OnnxFuzz, casesThatWereFoundAreReadOrRefused)
+{
+    int cases{0};
+    for (auto const& entry : std::filesystem::directory_iterator{TENON_FUZZ_CASES})
+    {
+        std::stringstream bytes;
+        bytes << std::ifstream{entry.path(), std::ios::binary}.rdbuf();
+        static_cast<void>(buildAndCheck(bytes.str()));
+        ++cases;
+    }
+    EXPECT_GT(cases, 60);
 }
 
 } // namespace

@@ -140,7 +140,11 @@ def operand(engine, name: str, shape, numbers) -> np.ndarray:
 
 def run_once(engine, context, scale: int, numbers) -> bool:
     outputs, kept = Outputs(), []
-    for name in (engine.get_tensor_name(i) for i in range(engine.num_io_tensors)):
+    try:
+        names = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
+    except UnicodeDecodeError:
+        return False  # Python has no such name.
+    for name in names:
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
             context.set_output_allocator(name, outputs)
             continue

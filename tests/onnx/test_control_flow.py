@@ -135,6 +135,44 @@ def test_a_loop_with_a_condition_gives_as_many_rounds_as_it_ran() -> None:
     compare(model, [{"x": np.array(x, np.float32)} for x in ([1, 2, 3], [20, 0, 0], [0.1, 0, 0], [1, 0.5, 0])])
 
 
+# What says that a round follows: of the round's number r, a counter i that starts at `from`, i + 1, a bound n that is
+# carried along and one outside of the body, m. And whether the number of rounds is known in front of the loop.
+CONDITIONS = {
+    "go_on = Less (i_next, n)": True,
+    "go_on = Less (i, n)": True,
+    "a = Cast <to = 1> (i_next) b = Cast <to = 1> (n) go_on = Less (a, b)": True,
+    "go_on = GreaterOrEqual (m, i_next)": True,
+    "a = Less (i_next, n) b = Less (r, m) go_on = And (a, b)": True,
+    "two = Constant <value_int = 2> () a = Mul (i_next, two) go_on = Less (a, n)": False,
+    "go_on = Less (n, i_next)": False,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_loop_whose_condition_counts_has_a_trip_count(condition: str) -> None:
+    text = """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[3] x, int64 from, int64 most, int64 m, bool go) => (float[3] last, int64 i_last, float[k,3] all)
+<int64 one = {1}>
+{
+    last, i_last, n_last, all = Loop ("", go, x, from, most) <body = b
+        (int64 r, bool was, float[3] v, int64 i, int64 n)
+            => (bool go_on, float[3] v_next, int64 i_next, int64 n_on, float[3] seen)
+        <int64 step = {1}>
+        { i_next = Add (i, step) v_next = Add (v, x) n_on = Identity (n) seen = Mul (v, v_next) CONDITION }>
+}"""
+    model = parser.parse_model(text.replace("CONDITION", condition))
+    if not CONDITIONS[condition]:
+        with pytest.raises(Refused, match="nothing says how long it may become"):
+            plan_of(model, [{}])
+        return
+    runs = [
+        {"x": random(i, 3), "from": np.int64(a), "most": np.int64(n), "m": np.int64(m), "go": np.bool_(go)}
+        for i, (a, n, m, go) in enumerate([(0, 5, 9, True), (2, 7, 3, True), (4, 1, 0, True), (0, 5, 9, False)])
+    ]
+    compare(model, [{name: np.asarray(value) for name, value in feed.items()} for feed in runs])
+
+
 def test_a_scan_walks_backwards() -> None:
     value = helper.make_tensor_value_info
     body = helper.make_graph(

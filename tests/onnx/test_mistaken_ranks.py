@@ -37,6 +37,37 @@ def test_ranks_that_do_not_fit_are_the_models_mistake(op: str) -> None:
     assert any(each.node_name() == "here" or "here" in each.desc() for each in errors)
 
 
+def test_positions_and_caches_of_microsofts_rotary_embedding_have_two_axes() -> None:
+    inputs = [("x", FLOAT, [1, 1, 4]), ("at", INT64, [1, 1, 1]), ("cos", FLOAT, [1]), ("sin", FLOAT, [1])]
+    node = helper.make_node(
+        "RotaryEmbedding", [name for name, *_ in inputs], ["y"], name="here", domain="com.microsoft"
+    )
+    (error,) = parsed([node], inputs)
+    assert error.code() == trt.ErrorCode.INVALID_NODE and error.node_name() == "here"
+    assert "RotaryEmbedding of [1,1,4] at positions [1,1,1] with cosines [1] and sines [1]" in error.desc()
+
+
+def test_lists_and_parts_without_end_are_refused() -> None:
+    parts = helper.make_node("Split", ["x"], ["y"], name="here", num_outputs=2**63 - 1)
+    (error,) = parsed([parts], [("x", FLOAT, [6])])
+    assert error.node_name() == "here" and f"1 outputs for {2**63 - 1} parts" in error.desc()
+    wide = helper.make_node("Expand", ["x", "to"], ["y"], name="here")
+    (error,) = parsed([wide], [("x", FLOAT, [6]), ("to", INT64, [2**63 - 1])])
+    assert error.node_name() == "here" and "a known length up to 4096" in error.desc()
+
+
+def test_a_loop_of_sequences_needs_trips_and_condition() -> None:
+    infos = [helper.make_tensor_value_info("i", INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, [])]
+    body = helper.make_graph([helper.make_node("Identity", ["go"], ["on"])], "body", infos, infos[1:])
+    nodes = [
+        helper.make_node("SequenceEmpty", [], ["list"]),
+        helper.make_node("Loop", ["list"], ["y"], name="here", body=body),
+    ]
+    (error,) = parsed(nodes, [])
+    assert error.code() == trt.ErrorCode.UNSUPPORTED_NODE_INPUT and error.node_name() == "here"
+    assert "input 0 'list'" in error.desc()
+
+
 def test_an_identity_without_inputs_in_a_loop_is_named() -> None:
     body = helper.make_graph(
         [helper.make_node("Identity", [], ["again"], name="here"), helper.make_node("Neg", ["x"], ["next"])],

@@ -211,6 +211,7 @@ NORMS = [
     Case("BatchNormalization", NCHW, IMAGES, {"epsilon": 1e-3}, dict(enumerate(BATCH, 1))),
     Case("BatchNormalization", [(-1, 4)], [[(3, 4)]], {}, dict(enumerate(BATCH, 1)), note="rank-2"),
     Case("InstanceNormalization", NCHW, IMAGES, {"epsilon": 1e-3}, {1: floats(4), 2: floats(4)}),
+    Case("LayerNormalization", [(7,)], [[(7,)]], {}, {1: floats(7), 2: floats(7)}, note="one-axis", outputs=3),
     Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)], [(4, 3, 8)]], {}, {1: floats(8), 2: floats(8)}),
     Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)]], {"axis": 1}, {1: floats(3, 8)}),
     Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)]], {}, {1: floats(8), 2: floats(8)}, outputs=3,

@@ -226,6 +226,12 @@ Outputs importRotary(Node& node)
     Value const cosines = node.in(2);
     Value const sines = node.in(3);
     bool const isFlat = x.rank() == 3;
+    if ((!isFlat && x.rank() != 4) || positions.rank() > 2 || cosines.rank() != 2 || sines.rank() != 2)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("RotaryEmbedding of {} at positions {} with cosines {} and sines {}", shapeText(x.shape()),
+                shapeText(positions.shape()), shapeText(cosines.shape()), shapeText(sines.shape())));
+    }
     Extents const own = extentsOf(node, x);
     int64_t const turned = node.intOr("rotary_embedding_dim", 0);
     int64_t heads = node.intOr("num_heads", 0);

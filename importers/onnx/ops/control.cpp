@@ -2,6 +2,7 @@
 #include "../network.h"
 #include "../operators.h"
 #include "../subgraph.h"
+#include "counted_loop.h"
 #include "unrolled_loop.h"
 
 #include <algorithm>
@@ -149,24 +150,6 @@ Outputs importIf(Node& node)
 
 // ---- Loop
 
-//! Whether the graph's output gives the input on, through Identity at most.
-bool passesOn(::onnx::GraphProto const& graph, std::string name, std::string const& input)
-{
-    for (int i = graph.node_size() - 1; i >= 0 && name != input; --i)
-    {
-        ::onnx::NodeProto const& node = graph.node(i);
-        if (node.output_size() > 0 && node.output(0) == name)
-        {
-            if (node.op_type() != "Identity" || node.input_size() == 0)
-            {
-                return false;
-            }
-            name = node.input(0);
-        }
-    }
-    return name == input;
-}
-
 //! What a Loop is made of.
 class LoopImport
 {
@@ -244,15 +227,25 @@ class LoopImport
             !mNode.has(0) || (mNode.in(0).isConstant() && integersOf(mNode.in(0).constant()).at(0) == INT64_MAX);
         if (!isUnlimited)
         {
-            mCount = scalarValue(mNode, mNode.in(0));
-            mNode.added(mLoop->addTripLimit(mNode.tensor(mCount), TripLimit::kCOUNT), "count");
+            limitTo(scalarValue(mNode, mNode.in(0)));
         }
         std::vector<uint8_t> const yes{1};
         mFirstCondition = mNode.has(1) ? scalarValue(mNode, mNode.in(1))
                                        : mNode.named(mNode.network().model.own(DataType::kBOOL, {}, yes), "true");
         bool const isTrue = mFirstCondition.isConstant() && integersOf(mFirstCondition.constant()).at(0) != 0;
         bool const stays = passesOn(mBody, mBody.output(0).name(), mBody.input(1).name());
-        mIsConditional = isUnlimited || !isTrue || !stays;
+        std::optional<Extent> const counted = isUnlimited ? countedRounds(mNode, mBody, mFirstCondition) : std::nullopt;
+        if (counted)
+        {
+            limitTo(scalarOf(mNode, *counted));
+        }
+        mIsConditional = !counted && (isUnlimited || !isTrue || !stays);
+    }
+
+    void limitTo(Value count)
+    {
+        mCount = std::move(count);
+        mNode.added(mLoop->addTripLimit(mNode.tensor(mCount), TripLimit::kCOUNT), "count");
     }
 
     Value last(IRecurrenceLayer& carried)

@@ -152,14 +152,17 @@ Outputs importLayerNorm(Node& node)
 {
     Value const x = node.in(0);
     int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
-    Value const scale = node.withRank(node.in(1), x.rank());
+    int32_t const rank = std::max(x.rank(), 2); // The layer has a batch in front.
+    Value const scale = node.withRank(node.in(1), rank);
     Value const bias =
-        node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), x.rank());
-    nvinfer1::INormalizationLayer* const layer = node.added(
-        node.api().addNormalizationV2(node.tensor(x), node.tensor(scale), node.tensor(bias), axesFrom(first, x.rank())),
-        "normalization");
+        node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), rank);
+    nvinfer1::INormalizationLayer* const layer =
+        node.added(node.api().addNormalizationV2(node.tensor(node.withRank(x, rank)), node.tensor(scale),
+                       node.tensor(bias), axesFrom(first + rank - x.rank(), rank)),
+            "normalization");
     layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
-    Outputs outputs{layer->getOutput(0)};
+    Value const normalized = layer->getOutput(0);
+    Outputs outputs{x.rank() < rank ? node.squeeze(normalized, {0}) : normalized};
     if (node.wants(1) || node.wants(2))
     {
         std::vector<int32_t> axes(static_cast<size_t>(x.rank() - first));

@@ -137,9 +137,9 @@ Extents partsOf(Node& node, Extent const& extent)
         return {given.begin(), given.end()};
     }
     int64_t const count = node.intOr("num_outputs", node.nbOutputs());
-    if (count < 1)
+    if (count != node.nbOutputs())
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("Split into {} parts", count));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("Split has {} outputs for {} parts", node.nbOutputs(), count));
     }
     Extent const most = ceilDivide(node, extent, count);
     Extents parts(static_cast<size_t>(count), most);

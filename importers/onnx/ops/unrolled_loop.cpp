@@ -4,6 +4,8 @@
 #include "../network.h"
 #include "../subgraph.h"
 
+#include <algorithm>
+
 namespace tenon::onnx
 {
 namespace
@@ -17,16 +19,18 @@ class UnrolledLoop
     explicit UnrolledLoop(Node& node)
         : mNode{node},
           mBody{node.graph("body")},
-          mCarried{node.inputs().begin() + 2, node.inputs().end()}
+          mCarried{node.inputs().begin() + std::min(node.nbInputs(), 2), node.inputs().end()}
     {
     }
     Outputs run()
     {
         Integers const given = mNode.integers(0, "how often a loop that carries sequences runs");
-        if (mBody.output_size() < static_cast<int>(mCarried.size()) + 1)
+        auto const carried = static_cast<int>(mCarried.size());
+        if (mBody.input_size() != carried + 2 || mBody.output_size() < carried + 1)
         {
             fail(ErrorCode::kINVALID_NODE,
-                fmt::format("its body has {} outputs for {} carried values", mBody.output_size(), mCarried.size()));
+                fmt::format("its body has {} inputs and {} outputs for {} carried values", mBody.input_size(),
+                    mBody.output_size(), carried));
         }
         mScans.resize(static_cast<size_t>(mBody.output_size()) - 1 - mCarried.size());
         std::vector<uint8_t> const yes{1};
