@@ -119,6 +119,40 @@ TEST_F(LayerProperties, E9_moreElementsThanUpstreamTakes)
     EXPECT_EQ(run<float>(given, kCount), sorted);
 }
 
+TEST_F(LayerProperties, E9_aCountOfTheRunIsAtMostTheExtent)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {6});
+    ITensor* count = input("count", DataType::kINT32, {});
+    ITopKLayer* top = network->addTopK(*x, TopKOperation::kMAX, 1, 1);
+    top->setName("best");
+    top->setInput(1, *count);
+    mark(*top->getOutput(0), "y");
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    for (auto const& [select, value] : {std::pair{OptProfileSelector::kMIN, int64_t{1}},
+             {OptProfileSelector::kOPT, int64_t{3}}, {OptProfileSelector::kMAX, int64_t{9}}})
+        ASSERT_TRUE(profile->setShapeValuesV2("count", select, &value, 1));
+    ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> given = randomFloats(6, 8);
+    DeviceArray<float> in{given};
+    DeviceArray<float> out{9};
+    int32_t value{4}; // On the host, as shape tensors are.
+    EXPECT_TRUE(context->setTensorAddress("x", in.data()));
+    EXPECT_TRUE(context->setTensorAddress("y", out.data()));
+    EXPECT_TRUE(context->setTensorAddress("count", &value));
+    EXPECT_TRUE(runToEnd(*context)) << logger.errors();
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{4}));
+    std::ranges::sort(given, std::greater<>{});
+    std::vector<float> found = out.read();
+    found.resize(4);
+    EXPECT_EQ(found, (std::vector<float>{given.begin(), given.begin() + 4}));
+    value = 7;
+    EXPECT_FALSE(runToEnd(*context));
+    EXPECT_NE(logger.errors().find("best"), std::string::npos) << logger.errors();
+}
+
 TEST_F(LayerProperties, E33_theLowerBoundOfAClipIsTheLastWord)
 {
     ITensor* x = input("x", DataType::kFLOAT, {3});
