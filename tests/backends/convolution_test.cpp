@@ -90,6 +90,26 @@ TEST(CpuConvolution, windows)
     expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
 }
 
+TEST(CpuConvolution, volumes)
+{
+    for (bool const hasBias : {false, true})
+    {
+        expectForm({{1, 16, 5, 7, 9}, 33, {3, 3, 3}, 1, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, "planes", hasBias);
+        expectForm(
+            {{2, 3, 6, 12, 11}, 20, {3, 5, 5}, 1, {2, 2, 2}, {1, 1, 1}, {1, 2, 2}, {0, 2, 1}}, "planes", hasBias);
+        expectForm({{2, 8, 7, 5, 4}, 12, {2, 1, 3}, 4, {1, 2, 1}, {3, 1, 2}, {2, 0, 2}, {1, 0, 0}}, "planes", hasBias);
+        expectForm({{1, 6, 3, 8, 8}, 6, {3, 3, 3}, 3, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, "planes", hasBias);
+        expectForm({{2, 9, 4, 6, 7}, 16, {1, 3, 3}, 1, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}, "planes", hasBias);
+        expectForm({{2, 9, 4, 6, 7}, 16, {3, 1, 1}, 1, {1, 1, 1}, {1, 1, 1}, {1, 0, 0}, {1, 0, 0}}, "planes", hasBias);
+        expectForm({{2, 9, 4, 6, 7}, 16, {1, 1, 1}, 1, {2, 1, 1}}, "planes", hasBias);
+    }
+    Convolution layer = layerOf({{1, 5, 4, 6, 7}, 8, {2, 2, 2}});
+    layer.epilogue.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kRelu}};
+    std::vector<Operand> operands = operandsOf({{1, 5, 4, 6, 7}, 8, {2, 2, 2}});
+    operands.push_back(input(randomTensor({1, 8, 3, 5, 6})));
+    expectKernels(layer, operands, "planes");
+}
+
 TEST(CpuConvolution, minimalFiltering)
 {
     expectTiles({{1, 32, 14, 15}, 48, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});

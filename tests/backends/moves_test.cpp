@@ -3,6 +3,7 @@
 #include "layers/gather.h"
 #include "layers/pooling.h"
 #include "layers/resize.h"
+#include "layers/reverse_sequence.h"
 #include "layers/shuffle.h"
 
 namespace tenon::test
@@ -179,6 +180,39 @@ TEST(Poolings, windowsStridesAndPadding)
                 layer.postPadding = extentsAsDims({1, 1});
                 layer.averageCountExcludesPadding = excludes;
                 expectKernels(layer, {input(randomTensor({2, channels, 9, 11}))}, "channels-last");
+            }
+}
+
+TEST(Poolings, volumes)
+{
+    using nvinfer1::PoolingType;
+    for (PoolingType const type : {PoolingType::kMAX, PoolingType::kAVERAGE})
+        for (bool const excludes : {false, true})
+            for (int64_t const channels : {5, 16})
+            {
+                Pooling layer;
+                layer.poolingType = type;
+                layer.windowSize = extentsAsDims({2, 3, 2});
+                layer.stride = extentsAsDims({1, 2, 2});
+                layer.prePadding = extentsAsDims({1, 1, 0});
+                layer.postPadding = extentsAsDims({0, 1, 1});
+                layer.averageCountExcludesPadding = excludes;
+                Types const types = type == PoolingType::kMAX ? Types::kAll : Types::kFloatOnly;
+                expectKernels(layer, {input(randomTensor({2, channels, 4, 9, 7}))}, "planes", {}, types);
+            }
+}
+
+TEST(ReverseSequences, axesTypesAndLengths)
+{
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT64, DType::kBOOL})
+        for (DType const index : {DType::kINT32, DType::kINT64})
+            for (auto const& [batch, sequence] : {std::pair{0, 1}, {1, 0}, {0, 3}, {3, 1}, {2, 0}})
+            {
+                HostTensor const x = randomTensor({3, 5, 2, 4}, 0.0, 90.0, type);
+                HostTensor lengths{index, {x.extents[static_cast<size_t>(batch)]}};
+                for (int64_t i = 0; i < lengths.count(); ++i)
+                    lengths.setInteger(i, std::vector<int64_t>{2, 9, -1, 0, 3}[static_cast<size_t>(i)]);
+                expectKernels(ReverseSequence{batch, sequence}, {input(x), input(lengths)}, "rows");
             }
 }
 

@@ -5,6 +5,8 @@
 #include "layers/normalization.h"
 #include "layers/soft_max.h"
 
+#include <array>
+
 namespace tenon::test
 {
 
@@ -277,7 +279,10 @@ TEST(CpuDeconvolution, overlappingWindows)
              {{2, 1}, {3, 4}, {1, 1}, {0, 0}, {0, 0}}, {{3, 4}, {2, 3}, {2, 1}, {2, 1}, {0, 1}},
              {{3, 3}, {4, 6}, {2, 4}, {1, 0}, {0, 3}, 1, 17}, {{5, 3}, {2, 1}, {3, 2}, {4, 1}, {3, 0}},
              {{3, 3}, {2, 2}, {1, 1}, {1, 0}, {0, 1}, 4, 8}, {{2, 4}, {2, 2}, {1, 1}, {0, 1}, {0, 1}, 12, 12},
-             {{4}, {2}, {1}, {1}, {1}}, {{5}, {3}, {2}, {0}, {2}, 2, 6}})
+             {{4}, {2}, {1}, {1}, {1}}, {{5}, {3}, {2}, {0}, {2}, 2, 6},
+             {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}, {}, {}, 1, 18},
+             {{3, 3, 2}, {2, 1, 2}, {1, 2, 1}, {1, 0, 1}, {0, 1, 0}, 4, 8}, {{2, 3, 1}, {3, 2, 1}, {2, 1, 1}, {}, {}},
+             {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, 2, 6}})
     {
         SCOPED_TRACE(fmt::format("{} by {}, groups {}", show(c.size), show(c.stride), c.groups));
         Deconvolution layer;
@@ -290,8 +295,9 @@ TEST(CpuDeconvolution, overlappingWindows)
         layer.postPadding = extentsAsDims(c.post);
         std::vector<int64_t> kernel{12, c.maps / c.groups};
         kernel.insert(kernel.end(), c.size.begin(), c.size.end());
-        std::vector<int64_t> const image =
-            c.size.size() == 2 ? std::vector<int64_t>{2, 12, 5, 9} : std::vector<int64_t>{2, 12, 9};
+        std::vector<int64_t> image{2, 12};
+        for (size_t axis = 3 - c.size.size(); axis < 3; ++axis)
+            image.push_back(std::array<int64_t, 3>{4, 5, 9}[axis]);
         std::vector<Operand> operands{
             input(randomTensor(image)), weight(randomTensor(kernel)), weight(randomTensor({c.maps}))};
         expectKernels(layer, operands, "phases");

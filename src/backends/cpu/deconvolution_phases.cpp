@@ -1,8 +1,9 @@
 // Deconvolution in channels-last layout, whose windows may overlap: outputs whose positions have one remainder by the
 // stride are a convolution with every stride-th element of the kernel, turned round; a line of one such phase is a
-// product whose rows are windows of the input.
+// product whose rows are windows of the input. With depth, the planes that an output plane reads are joined first.
 #include "layers/deconvolution.h"
 
+#include "backends/cpu/depth_planes.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/packing.h"
@@ -44,11 +45,12 @@ std::vector<Phase> phasesOf(Window const& w, size_t axis)
     return phases;
 }
 
+//! Axes of a line of products; depth is in front of them.
+constexpr size_t kImageAxes{2};
+
 std::optional<std::string> whyNotByPhases(Deconvolution const& layer)
 {
     Window const w = layer.window();
-    if (w.rank() > 2)
-        return "only 1-D and 2-D";
     if (layer.epilogue.extraInputs() > 0)
         return "the epilogue reads a tensor";
     int64_t taps{1};
@@ -56,6 +58,8 @@ std::optional<std::string> whyNotByPhases(Deconvolution const& layer)
     {
         if (w.transposedPadding(axis).pre < 0 || w.stride[axis] > kMaxSegments)
             return "negative padding or far strides";
+        if (axis + kImageAxes < w.rank())
+            continue; // Planes are channels of one segment.
         int64_t most{1};
         for (Phase const& phase : phasesOf(w, axis))
             most = std::max(most, phase.taps);
@@ -70,7 +74,8 @@ struct LoadedPhases : LoadedLayer<Deconvolution>
     std::vector<Phase> rows;
     std::vector<Phase> columns;
     std::vector<Bytes> panels; //!< By phase of rows, of columns, and group.
-    int64_t channels{0};       //!< Of a group, like maps.
+    int64_t planes{1};         //!< Elements of the kernel along depth.
+    int64_t channels{0};       //!< Of a group, like maps, and of all planes.
     int64_t maps{0};
 
     Result<Done> load()
@@ -79,17 +84,18 @@ struct LoadedPhases : LoadedLayer<Deconvolution>
             return badArgument("no kernel: {}", *why);
         Window const w = layer.window();
         LoadedWeight const& weights = kernel.weight(1);
-        std::vector<int64_t> const extents = asImage(weights.arg.extents);
+        std::vector<int64_t> const& extents = weights.arg.extents;
         bool const fits = weights.isConstant() && weights.packing.empty() && kRealTypes.has(weights.arg.dtype)
-            && weights.arg.extents.size() == w.rank() + 2 && layer.nbGroups > 0 && extents[0] % layer.nbGroups == 0
-            && extents[1] * layer.nbGroups == layer.nbOutputMaps && extents[3] == w.size.back()
-            && extents[2] == (w.rank() == 2 ? w.size[0] : 1)
+            && extents.size() == w.rank() + 2 && layer.nbGroups > 0 && extents[0] % layer.nbGroups == 0
+            && extents[1] * layer.nbGroups == layer.nbOutputMaps
+            && std::equal(w.size.begin(), w.size.end(), extents.begin() + 2)
             && static_cast<int64_t>(weights.arg.bytes) >= tenon::bytesOf(weights.arg.dtype, volumeOf(extents));
         if (!fits)
             return badArgument("its weights are not those of the layer");
-        rows = w.rank() == 2 ? phasesOf(w, 0) : std::vector<Phase>{{.taps = 1}};
+        rows = w.rank() < kImageAxes ? std::vector<Phase>{{.taps = 1}} : phasesOf(w, w.rank() - kImageAxes);
         columns = phasesOf(w, w.rank() - 1);
-        channels = extents[0] / layer.nbGroups;
+        planes = w.rank() > kImageAxes ? w.size[0] : 1;
+        channels = planes * (extents[0] / layer.nbGroups);
         maps = extents[1];
         withStorage(weights.arg.dtype, [&]<typename T>(T) {
             for (Phase const& row : rows)
@@ -121,16 +127,19 @@ struct LoadedPhases : LoadedLayer<Deconvolution>
         auto* const to = reinterpret_cast<T*>(bytes.data());
         auto const* const from = static_cast<T const*>(kernel.weight(1).arg.data);
         std::vector<int64_t> const strides = stridesOf(extents);
+        int64_t const line = extents.back();
+        int64_t const ofPlane = channels / planes;
         int64_t d{0};
         for (int64_t y = 0; y < row.taps; ++y)
             for (int64_t x = 0; x < column.taps; ++x)
-            {
-                int64_t const tap = (row.first - y * row.step) * strides[2] + (column.first - x * column.step);
                 for (int64_t c = 0; c < channels; ++c, ++d)
+                {
+                    int64_t const tap = (row.first - y * row.step) * line + (column.first - x * column.step);
+                    int64_t const plane = c / ofPlane * (planes > 1 ? strides[2] : 0);
+                    int64_t const start = (group * ofPlane + c % ofPlane) * strides[0] + plane + tap;
                     for (int64_t m = 0; m < maps; ++m)
-                        to[(m / kPanel * depth + d) * kPanel + m % kPanel] =
-                            from[(group * channels + c) * strides[0] + m * strides[1] + tap];
-            }
+                        to[(m / kPanel * depth + d) * kPanel + m % kPanel] = from[start + m * strides[1]];
+                }
         return bytes;
     }
 };
@@ -160,19 +169,31 @@ class LinesByPhase
     }
     void operator()(Call const& call, int64_t first, int64_t last, float* scratch) const
     {
+        run(call, static_cast<T const*>(call.inputs[0]), first, last, scratch);
+    }
+    //! `images`: instead of the input.
+    void run(Call const& call, T const* images, int64_t first, int64_t last, float* scratch) const
+    {
         for (int64_t line = first; line < last; ++line)
         {
             int64_t const y = line % mForm.out[2];
             int64_t const remainder = (y + mForm.preY) % mForm.strideY;
             for (int64_t x = 0; x < std::min(mForm.strideX, mForm.out[3]); ++x)
-                runPhase(call, line, remainder, x, scratch);
+                runPhase(call, images, {line, remainder, x}, scratch);
         }
     }
 
   private:
     //! Outputs x, x + stride, … of a line.
-    void runPhase(Call const& call, int64_t line, int64_t remainder, int64_t x, float* scratch) const
+    struct Place
     {
+        int64_t line;
+        int64_t remainder;
+        int64_t x;
+    };
+    void runPhase(Call const& call, T const* images, Place const& place, float* scratch) const
+    {
+        auto const [line, remainder, x] = place;
         LoadedPhases const& l = *mLoaded;
         auto const rowNumber = static_cast<size_t>(remainder);
         auto const columnNumber = static_cast<size_t>((x + mForm.preX) % mForm.strideX);
@@ -202,8 +223,7 @@ class LinesByPhase
             gemm.columns = l.maps;
             gemm.segments = isBias ? 1 : row.taps * column.taps;
             gemm.length = isBias ? 0 : l.channels;
-            gemm.a = static_cast<T const*>(call.inputs[0]) + line / mForm.out[2] * mForm.in[2] * window.lineStride
-                + group * l.channels;
+            gemm.a = images + line / mForm.out[2] * mForm.in[2] * window.lineStride + group * l.channels;
             gemm.window = isBias ? nullptr : &window;
             gemm.zeros = mZeros.data();
             size_t const at = (rowNumber * l.columns.size() + columnNumber) * static_cast<size_t>(groups);
@@ -223,20 +243,54 @@ class LinesByPhase
     std::vector<T> mZeros;
 };
 
+//! [n, c, d, h, w] as an image of each plane.
+std::vector<int64_t> imagesOf(std::vector<int64_t> const& extents)
+{
+    if (extents.size() != 5)
+        return asImage(extents);
+    return {extents[0] * extents[2], extents[1], extents[3], extents[4]};
+}
+
+//! Joins planes in front of the products.
+template <typename T>
+Step joinedStep(DepthPlanes planes, Items lines, LaneMemory memory, LinesByPhase<T> products)
+{
+    size_t const bytes = memory.bytes() + static_cast<size_t>(planes.elements()) * sizeof(T);
+    auto const run = [planes = std::move(planes), lines, memory, products = std::move(products)](
+                         Call const& call, Lane const& lane) {
+        auto* const joined = reinterpret_cast<T*>(static_cast<std::byte*>(call.scratch) + memory.bytes());
+        copyPlanes(planes, static_cast<T const*>(call.inputs[0]), joined, lane);
+        lane.barrier();
+        if (std::optional<Lane> const mine = memory.withMemory(lane))
+        {
+            auto const [first, last] = mine->part(lines.count, lines.grain);
+            products.run(call, joined, first, last, memory.of(*mine, call.scratch));
+        }
+    };
+    return teamStep(run, bytes);
+}
+
 Step stepOfPhases(StepSource<LoadedPhases> const& from)
 {
     if (!from.areReal(Layout::kChannelsLast) || from.inputs[0].dtype != from.kernel().weight(1).arg.dtype)
         return badArgument("its operands are not channels-last real numbers of the kernel's type");
     TensorArg const& out = from.outputs[0];
     Window const w = from.layer().window();
-    PhasesForm form{.in = asImage(from.inputs[0].extents), .out = asImage(out.extents)};
+    DepthPlanes planes{.isAsItIs = true};
+    if (w.rank() > kImageAxes)
+        planes = DepthPlanes::ofDeconvolution(w, from.layer().nbGroups, from.inputs[0].extents, out.extents);
+    if (!planes.isAddressable())
+        return badArgument("its planes are larger than any memory");
+    PhasesForm form{.in = imagesOf(from.inputs[0].extents), .out = imagesOf(out.extents)};
+    form.in[0] = form.out[0]; // One for each output plane.
+    form.in[1] *= from.loaded->planes;
     form.hasBias = isPresent(from.inputs, 2);
     form.strideX = w.stride.back();
     form.preX = w.transposedPadding(w.rank() - 1).pre;
-    if (w.rank() == 2)
+    if (w.rank() >= kImageAxes)
     {
-        form.strideY = w.stride[0];
-        form.preY = w.transposedPadding(0).pre;
+        form.strideY = w.stride[w.rank() - kImageAxes];
+        form.preY = w.transposedPadding(w.rank() - kImageAxes).pre;
     }
     if (form.in[1] != from.loaded->channels * from.layer().nbGroups || form.out[1] != from.layer().nbOutputMaps
         || (form.hasBias && !isReal(from.inputs, 2, Layout::kLinear)))
@@ -246,7 +300,9 @@ Step stepOfPhases(StepSource<LoadedPhases> const& from)
     return withStorage(out.dtype, [&]<typename T>(T) {
         LaneMemory const memory{from.threads, gemmScratch<T>(from.loaded->mostDepth())};
         Items const lines{form.out[0] * form.out[2]};
-        return sharedStep(lines, memory, LinesByPhase<T>{from.loaded, std::move(form), std::move(epilogue)});
+        LinesByPhase<T> run{from.loaded, std::move(form), std::move(epilogue)};
+        return planes.isAsItIs ? sharedStep(lines, memory, std::move(run))
+                               : joinedStep(std::move(planes), lines, memory, std::move(run));
     });
 }
 

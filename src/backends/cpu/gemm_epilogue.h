@@ -111,10 +111,13 @@ class GemmEpilogue
     std::vector<std::vector<int32_t>> mOffsets;
 };
 
-//! Axes of one- or two-dimensional images in channels-last order.
+//! Axes of images with so many axes in channels-last order.
 inline std::vector<int32_t> pixelAxes(size_t rank)
 {
-    return rank == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
+    std::vector<int32_t> axes(rank, 1);
+    axes.front() = 0;
+    std::iota(axes.begin() + 1, axes.end() - 1, 2);
+    return axes;
 }
 //! Axes in row-major order.
 inline std::vector<int32_t> plainAxes(size_t rank)
