@@ -296,14 +296,15 @@ class PreparedRecurrentNetwork final : public HostPrepared
         bool const hasParts = mForm.kind == RecurrentKind::kGruInParts;
         if (team == nullptr && index > 0)
             return;
-        for (int64_t i = first; i < last; ++i)
-            for (int32_t part = 0; part < (hasParts ? 2 : 1); ++part)
-            {
-                for (int64_t d = group.firstDirection; d < group.lastDirection; ++d)
+        // One direction after the other: the weights of both together are more than the second cache keeps.
+        for (int64_t d = group.firstDirection; d < group.lastDirection; ++d)
+            for (int64_t i = first; i < last; ++i)
+                for (int32_t part = 0; part < (hasParts ? 2 : 1); ++part)
+                {
                     isaFunctions().runRecurrentStep(stepAt(call, d, i, first, last), part, begin, end);
-                if (team != nullptr)
-                    team->barrier();
-            }
+                    if (team != nullptr)
+                        team->barrier();
+                }
     }
     RecurrentStep stepAt(Call const& call, int64_t direction, int64_t i, int64_t first, int64_t last) const
     {
