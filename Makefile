@@ -32,11 +32,14 @@ endif
 
 # What the tests of servers need: SHORT=1 leaves out Ray and the example's, and runs the faults of callers only.
 SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $(SHORT),,-ray.txt))
-SERVING_TESTS := $(if $(SHORT),"tests/serving/server/test_faults.py","tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray)
+SERVING_TESTS := "tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray
+ifdef SHORT
+SERVING_TESTS := "tests/serving/server/test_faults.py tests/serving/server/test_hostile.py tests/serving/test_extents.py"
+endif
 
 .PHONY: help setup configure libraries program build demo docs models clean format
-.PHONY: test serving-test onnx-report cuda-test check fuzz random sanitize sanitize-threads soak
-.PHONY: bench bench-overhead bench-plugins
+.PHONY: test serving-test serving-environment onnx-report cuda-test check fuzz random sanitize sanitize-threads soak
+.PHONY: bench bench-overhead bench-plugins bench-serving
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -75,12 +78,14 @@ test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
-serving-test: program ## The tests of servers, in an environment with KServe, Ray and Triton's client (build/serving-env): SHORT=1 for faults.
+serving-environment: program # With KServe, Ray and Triton's client: build/serving-env.
 	@cat $(SERVING) | cmp -s - $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
 	    $(BUILD)/serving-env/bin/pip install -q --no-compile $(addprefix -r ,$(SERVING)) && \
 	    cat $(SERVING) > $(BUILD)/serving-env/ready; }
+
+serving-test: serving-environment ## The tests of servers, Ray and KServe, in an environment of their own: SHORT=1 for faults.
 	@export PYTHONPATH=$(abspath $(BUILD))/python; for part in $(SERVING_TESTS); do \
-	    timeout $(if $(SHORT),600,3600) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
+	    timeout $(if $(SHORT),900,3600) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py
@@ -101,6 +106,10 @@ bench-plugins: program ## What a call of a custom layer costs.
 bench-overhead: build models ## What an execution context costs beside its layers, on one thread.
 	@TENON_THREADS=1 TENON_FUSION=off $(BUILD)/bin/tenon_bench_overhead
 	@TENON_THREADS=1 TENON_FUSION=on $(BUILD)/bin/tenon_bench_overhead $(BUILD)/models/bert_base.onnx
+
+bench-serving: serving-environment models ## Servers under load, beside ONNX Runtime's, and pictures by one and two workers of Ray: 10 minutes.
+	@export PYTHONPATH=$(abspath $(BUILD))/python; $(BUILD)/serving-env/bin/python benchmarks/serving.py --seconds 4 && \
+	    $(BUILD)/serving-env/bin/python benchmarks/ray_batches.py
 
 sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for some, in C++ only.
 	$(call CONFIGURE,$(BUILD)-asan,-DTENON_SANITIZE=$(CHECKS) \

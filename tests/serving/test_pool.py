@@ -235,6 +235,7 @@ def test_a_cancelled_request_is_not_run(engine: trt.ICudaEngine, held: Held) -> 
         held.gate.set()
         assert third.result(60)["y"].shape == (3, 4)
     assert [shape for _, shape in held.batches] == [(1, 8), (3, 8)]
+    assert pool.counts.given_up == 1 and pool.counts.requests == pool.counts.answered + 1
 
 
 def test_a_deadline_that_passes_in_the_queue_is_an_answer(engine: trt.ICudaEngine, held: Held) -> None:
@@ -332,7 +333,9 @@ def test_many_threads_and_lanes_get_what_the_engine_gives_each_alone(engine: trt
         assert pool.counts.answered == 300 and pool.counts.rows == sum(len(x) for x in asked)
 
 
-@pytest.mark.parametrize("wrong", [{"contexts": -1}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"contexts": -1}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}, {"max_output": 0}]
+)
 def test_settings_without_sense_are_refused(engine: trt.ICudaEngine, wrong: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         serving.Pool(engine, **wrong)

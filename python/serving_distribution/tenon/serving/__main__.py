@@ -24,11 +24,14 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
     parser.add_argument("--port", type=int, default=8000, help="of HTTP")
     parser.add_argument("--grpc-port", type=int, help="of gRPC; without it there is none")
-    parser.add_argument("--contexts", type=int, default=1, help="runs at once; 0: as many as fit")
+    parser.add_argument("--contexts", type=int, default=0, help="runs at once; 0, as it is: as many as fit")
     parser.add_argument("--max-batch", type=int, default=1, help="rows that requests may be joined to")
     parser.add_argument("--max-wait-ms", type=float, default=0, help="that a request waits for company")
     parser.add_argument("--queue", type=int, default=256, help="requests that may wait")
     parser.add_argument("--max-request-mb", type=float, default=64, help="of a request's body")
+    parser.add_argument(
+        "--max-answer-mb", type=float, default=256, help="of an output whose shape callers' values decide"
+    )
     parser.add_argument("--max-connections", type=int, default=1000, help="of HTTP at once")
     parser.add_argument("--patience", type=float, default=30, help="seconds that a request may take to arrive")
     parser.add_argument("--grace", type=int, default=30, help="seconds that accepted requests have after SIGTERM")
@@ -61,7 +64,7 @@ async def serve(asked: argparse.Namespace) -> None:
     import uvicorn
     from kserve.protocol.dataplane import DataPlane
 
-    from .server import connections, http, measures, rpc
+    from .server import connections, http, infer, measures, rpc
     from .server.catalog import Catalog
     from .server.shared import Regions
 
@@ -86,21 +89,29 @@ async def serve(asked: argparse.Namespace) -> None:
     if token == "":
         raise OSError(f"{asked.token_file} is empty")
     settings = {"contexts": asked.contexts, "max_batch": asked.max_batch, "queue": asked.queue}
-    settings["max_wait"] = asked.max_wait_ms / 1e3
+    settings |= {"max_wait": asked.max_wait_ms / 1e3, "max_output": int(asked.max_answer_mb * 2**20)}
     catalog = Catalog(asked.plan, asked.name, settings, asked.allow_code)
     await catalog.load_all()
     regions = Regions(asked.allow_shared_memory or is_loopback(asked.host))
     most = int(asked.max_request_mb * 2**20)
     house = http.House(catalog, regions, most, asked.patience, token, asked.allow_control)
     front = Front(catalog)
-    app = http.application(front, measures.registry_of(catalog), house)
+    app = infer.Infer(http.application(front, measures.registry_of(catalog), house), house)
+    if token is not None:
+        app = http.Guard(app, token)
     server = Server(
         uvicorn.Config(
             app,
             host=asked.host,
             port=asked.port,
             http=connections.patient(asked.patience),
+            ws="none",
+            lifespan="off",
             log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
             limit_concurrency=asked.max_connections,
             timeout_graceful_shutdown=asked.grace,
             ssl_certfile=asked.tls_cert,
@@ -134,6 +145,7 @@ def main() -> int:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         import kserve  # noqa: F401
+        import uvloop
     except ImportError as missing:
         print(f"tenon serve: {missing}; install it: pip install 'tenon-serving[server]'", file=sys.stderr)
         return 1
@@ -142,7 +154,8 @@ def main() -> int:
     if asked.token_file is None and not is_loopback(asked.host):
         logging.getLogger("tenon.serving").warning("%s is open to others, without --token-file", asked.host)
     try:
-        asyncio.run(serve(asked))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve(asked))
     except (OSError, Unusable, ValueError) as error:
         print(f"tenon serve: {error}", file=sys.stderr)
         return 1

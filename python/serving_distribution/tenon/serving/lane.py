@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import tenon
 
-from .errors import RunFailed
+from .errors import BadRequest, RunFailed
 from .ports import Port, Profile, Shape, Shapes
 
 _CALLERS_THREAD = 0  # The stream whose work is done when the call returns: no second thread to wake.
@@ -39,14 +39,19 @@ class _Errors(tenon.IErrorRecorder):
 
 
 class _Late(tenon.IOutputAllocator):
-    """The memory of an output whose size the run finds out."""
+    """The memory of an output whose size the run finds out: a caller's values may say anything."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         tenon.IOutputAllocator.__init__(self)
+        self._most = most
         self.memory = np.empty(0, np.uint8)
         self.shape: Shape = ()
+        self.refusal = ""
 
     def reallocate_output(self, tensor_name: str, memory: int, size: int, alignment: int) -> int | None:
+        if size > self._most:
+            self.refusal = f"output '{tensor_name}' would have {size} bytes, but {self._most} at most are given"
+            return None
         room = np.empty(size + alignment, np.uint8)
         start = -room.ctypes.data % alignment
         self.memory = room[start : start + size]
@@ -68,8 +73,8 @@ class _Late(tenon.IOutputAllocator):
 class Lane:
     """Runs batches one after another, each at the profile that it is told."""
 
-    def __init__(self, engine: tenon.ICudaEngine, outputs: Mapping[str, Port]) -> None:
-        self._engine, self._outputs = engine, outputs
+    def __init__(self, engine: tenon.ICudaEngine, outputs: Mapping[str, Port], max_output: int) -> None:
+        self._engine, self._outputs, self._max_output = engine, outputs, max_output
         self._contexts: dict[int, tenon.IExecutionContext] = {}
         self._errors = _Errors()
         self._shapes: dict[tuple[int, tuple[Shape, ...]], Shapes] = {}
@@ -105,7 +110,7 @@ class Lane:
         late: dict[str, _Late] = {}
         for name, port in self._outputs.items():
             if min(expected[name], default=0) < 0:
-                late[name] = _Late()
+                late[name] = _Late(self._max_output)
                 self._set(context.set_output_allocator(name, late[name]), name)
             else:
                 found[name] = np.empty(expected[name], port.dtype)
@@ -114,6 +119,10 @@ class Lane:
         for name in late:
             context.set_output_allocator(name, None)
         if not is_done:
+            for each in late.values():
+                if each.refusal:
+                    self._errors.clear()
+                    raise BadRequest(each.refusal)
             raise RunFailed(self._errors.taken("the run failed without a word"))
         return {
             name: late[name].taken(port.dtype) if name in late else found[name] for name, port in self._outputs.items()

@@ -13,6 +13,7 @@ import numpy as np
 import tenon
 
 from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, RunFailed
+from .extents import Extents
 from .fitting import contexts_that_fit
 from .lane import Lane
 from .ports import Padding, checked, nearest, ports_of, profiles_of
@@ -40,7 +41,8 @@ class Pool:
     `contexts` lanes run at once, each with a thread and an execution context per profile in use; 0: as many as fit.
     With `max_batch` above 1 requests are joined along axis 0 of all inputs and outputs, in the order of their arrival;
     one that is alone waits at most `max_wait` seconds for company. `padding` names the inputs that may be filled up for
-    that. At most `queue` requests wait. Outputs are arrays of the caller's; rows of a batch are views of it.
+    that. At most `queue` requests wait. An output whose shape depends on values has at most `max_output` bytes. Outputs
+    are arrays of the caller's; rows of a batch are views of it.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Pool:
         max_wait: float = 0.0,
         queue: int = 256,
         padding: Mapping[str, Padding] | None = None,
+        max_output: int = 1 << 30,
     ) -> None:
-        for name, value, least in (("contexts", contexts, 0), ("max_batch", max_batch, 1), ("queue", queue, 1)):
+        numbers = (("contexts", contexts, 0), ("max_batch", max_batch, 1), ("queue", queue, 1))
+        for name, value, least in (*numbers, ("max_output", max_output, 1)):
             if value < least:
                 raise ValueError(f"{name} is {value}, but at least {least} is needed")
         if not 0 <= max_wait < math.inf:
@@ -67,8 +71,9 @@ class Pool:
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
         self._padding = dict(padding or {})
         self._lock = threading.Condition()
-        self._waiting, self._is_closing = Waiting(), False
-        lanes = [Lane(engine, self.outputs) for _ in range(contexts or contexts_that_fit(engine))]
+        self._extents = Extents()
+        self._waiting, self._is_closing, self._busy = Waiting(self._extents), False, 0
+        lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
         if max_batch > 1:
             self._check_batching(lanes[0])
         self._threads = [
@@ -218,14 +223,19 @@ class Pool:
                 self.counts.given_up += len(batch) - len(alive)
             if alive:
                 self._answer(lane, alive, begun)
+            with self._lock:
+                self._busy -= 1
 
     def _next(self) -> list[Request]:
         """The next batch; empty when the pool is closed and all is done."""
         with self._lock:
             while True:
                 wait = 0.0 if self._is_closing else self._max_wait
+                before = self._waiting.cancelled
                 batch, delay = self._waiting.ready(time.monotonic(), wait)
+                self.counts.given_up += self._waiting.cancelled - before
                 if batch:
+                    self._busy += 1
                     if self._waiting.count:
                         self._lock.notify()  # What is left may be due as well, for another lane.
                     return batch
@@ -259,6 +269,9 @@ class Pool:
             counts.failed += failed
             counts.answered += len(batch) - failed
             counts.run_seconds += took
+            is_pressed = self._busy == len(self._threads)  # Runs that have the machine for themselves say little.
+            if self._max_batch > 1 and is_pressed and runs == 1 and not failed:
+                self._extents.note(batch[0].key, sum(request.rows for request in batch), took)
             counts.queue_seconds += sum(begun - request.arrived for request in batch)
 
     def _joined(self, lane: Lane, batch: list[Request]) -> list[Outputs]:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from .errors import DeadlineExceeded
+from .extents import Extents
 from .ports import Profile, Shapes
 
 Outputs = dict[str, np.ndarray]
@@ -46,8 +47,10 @@ class Request:
 class Waiting:
     """The requests of a pool; whoever calls holds the pool's lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, extents: Extents) -> None:
         self._groups: collections.OrderedDict[Hashable, collections.deque[Request]] = collections.OrderedDict()
+        self._extents = extents
+        self.cancelled = 0  #: Requests that went as their callers did, so far.
         self.count = 0
 
     def add(self, request: Request) -> None:
@@ -62,7 +65,7 @@ class Waiting:
         self._drop_cancelled()
         oldest: collections.deque[Request] | None = None
         for group in self._groups.values():
-            is_due = now - group[0].arrived >= longest_wait or _is_full(group)
+            is_due = now - group[0].arrived >= longest_wait or self._is_full(group)
             if is_due and (oldest is None or group[0].arrived < oldest[0].arrived):
                 oldest = group
         if oldest is not None:
@@ -79,15 +82,26 @@ class Waiting:
         return found
 
     def _taken(self, group: collections.deque[Request]) -> list[Request]:
+        first = group[0]
+        most = self._extents.choice(first.key, min(first.most_rows, sum(each.rows for each in group)))
         batch = [group.popleft()]
-        rows = batch[0].rows
-        while group and rows + group[0].rows <= batch[0].most_rows:
+        rows = first.rows
+        while group and rows + group[0].rows <= most:
             rows += group[0].rows
             batch.append(group.popleft())
         self.count -= len(batch)
         if not group:
-            del self._groups[batch[0].key]
+            del self._groups[first.key]
         return batch
+
+    def _is_full(self, group: collections.deque[Request]) -> bool:
+        """Whether company is there, or is not worth waiting for."""
+        most, rows = self._extents.best(group[0].key, group[0].most_rows), 0
+        for request in group:
+            rows += request.rows
+            if rows >= most:
+                return True
+        return False
 
     def _drop_cancelled(self) -> None:
         for key in list(self._groups):
@@ -95,6 +109,7 @@ class Waiting:
             while group and group[0].answer.cancelled():
                 group.popleft().answer.set_running_or_notify_cancel()
                 self.count -= 1
+                self.cancelled += 1
             if not group:
                 del self._groups[key]
 
@@ -109,15 +124,6 @@ class Waiting:
             else:
                 del self._groups[key]
         return before - self.count
-
-
-def _is_full(group: collections.deque[Request]) -> bool:
-    rows = 0
-    for request in group:
-        rows += request.rows
-        if rows >= group[0].most_rows:
-            return True
-    return group[0].most_rows <= 1
 
 
 def gathered(

@@ -61,7 +61,8 @@ class Protocol:
         taken, given = self._types[name]
         body, length = await request.body(), request.headers.get("inference-header-content-length")
         try:
-            asked, arrays = wire.read_http(body, length, taken, wire.Access(self._regions, lambda *_: None))
+            lead = wire.json_length(None if length is None else length.encode("latin-1"))
+            asked, arrays = wire.read_http(body, lead, taken, wire.Access(self._regions, lambda *_: None, len(body)))
             wanted = wire.wanted(asked, given)
             timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
             found = await self._pools[name].ainfer(arrays, timeout=timeout)

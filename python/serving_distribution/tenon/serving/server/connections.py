@@ -1,46 +1,141 @@
-"""Connections of HTTP: whoever does not say in time what he wants takes nobody's place."""
+"""Connections of HTTP: whoever does not say in time what he wants is sent away; bodies are received in their place."""
 
 import asyncio
 import resource
+from collections.abc import Callable
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+import numpy as np
+from starlette.requests import ClientDisconnect
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _MOST_HEAD = 1 << 16  # Bytes of a request's line and headers.
+_NONE = "Invalid HTTP request received."
+_ALIGNMENT = 64  # Of tensors: engines read them where they lie.
+_PIECE = 1 << 13  # Bytes that are parsed before it is asked whether requests wait for their turn.
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc]
-    """Closed when a request has not arrived after `patience` seconds, or its head is too long."""
+    """Closed when a request has not arrived after `patience` seconds, or its head is too long.
+
+    Requests that are sent before the answer to an earlier one wait as bytes, not as requests.
+    """
 
     patience = 30.0
 
     def connection_made(self, transport: Any) -> None:
         self._is_in_head, self._head_bytes = True, 0
         self._limit: asyncio.TimerHandle | None = None
+        self._held = memoryview(b"")  # What is behind requests that wait for their turn.
+        self._is_resuming = False  # A head is read for the second time.
+        self._is_out_of_step = False  # The parser has not seen all that came.
+        self.on_gone: Callable[[], object] | None = None  #: Called when the client goes; by whoever works for it.
         super().connection_made(transport)
         self._expect()
 
     def data_received(self, data: bytes) -> None:
         self._expect()  # Until the message is complete.
-        if self._is_in_head:
-            self._head_bytes += len(data)
-        super().data_received(data)
-        if self._is_in_head and self._head_bytes > _MOST_HEAD:
-            self.logger.warning("A request's head has more than %d bytes.", _MOST_HEAD)
-            self.transport.close()
+        self._take(memoryview(b"".join((self._held, data)) if self._held else data))
+
+    def _take(self, data: memoryview) -> None:
+        self._held = memoryview(b"")
+        while data and not self._is_out_of_step and not self.transport.is_closing():
+            if self.pipeline:
+                self._held = data
+                self.flow.pause_reading()
+                return
+            if self._is_in_head:
+                self._head_bytes += len(data[:_PIECE])
+            data = data[self._parse(data[:_PIECE]) :]
+            if self._is_in_head and self._head_bytes > _MOST_HEAD:
+                self.logger.warning("A request's head has more than %d bytes.", _MOST_HEAD)
+                self.transport.close()
+
+    def _parse(self, data: memoryview) -> int:
+        """How much of it has been parsed."""
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as asked:
+            self._decline_upgrade()
+            return int(asked.args[0])
+        except httptools.HttpParserError as error:
+            self.logger.warning("A request that is none: %s", error)
+            self.send_400_response(_NONE)
+        return len(data)
+
+    def _decline_upgrade(self) -> None:
+        """The parser has stopped behind the head: another one, which is told of the same body, goes on."""
+        names = (b"content-length", b"transfer-encoding")
+        kept = [b"%s: %s\r\n" % (name, value) for name, value in self.headers if name in names]
+        self.parser, self._is_resuming = httptools.HttpRequestParser(self), True
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(kept))
+
+    def on_message_begin(self) -> None:
+        if not self._is_resuming:
+            super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if not self._is_resuming:
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_resuming:
+            return
+        if not self._is_in_head:  # A trailer, of which a body has as many as its sender likes.
+            self._head_bytes += len(name) + len(value)
+            if self._head_bytes > _MOST_HEAD:
+                raise ValueError("trailers without an end")
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self._is_resuming:
+            self._is_resuming = False
+            return
         self._is_in_head = False
         super().on_headers_complete()
+        self.scope["extensions"] = {"tenon": Exchange(self, self.cycle)}  # Its task begins later.
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # The body is still to come.
         self._is_in_head, self._head_bytes = True, 0
         self._expect_no_more()
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._held and not self.pipeline:
+            self.loop.call_soon(self.take_held)
+
+    def take_held(self) -> None:
+        if self._held:
+            self._expect()
+            self._take(self._held)
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_no_more()
         super().connection_lost(exc)
+        if self.on_gone is not None:
+            self.on_gone()
+
+    def fill(self, cycle: RequestResponseCycle, length: int, lead: int) -> "Filling":
+        """Has the rest of this request's body come into memory of its own, past the parser."""
+        filling = Filling(self, cycle, length, lead)
+        self._is_out_of_step = True
+        self.flow.pause_reading()  # Readers of the one and the other kind do not follow each other on the fly.
+        self.transport.set_protocol(filling)
+        self.flow.resume_reading()
+        return filling
+
+    def filled(self) -> None:
+        self.flow.pause_reading()
+        self.transport.set_protocol(self)
+        self.parser = httptools.HttpRequestParser(self)  # Which stands before the next head.
+        self._is_out_of_step = False
+        self.on_message_complete()
+        self.flow.resume_reading()
 
     def _expect(self) -> None:
         if self._limit is None:
@@ -57,6 +152,83 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
             self.transport.close()
         else:  # Whoever reads the body answers first, with the reason.
             self._limit = self.loop.call_later(1, self._give_up)
+
+
+class Filling(asyncio.BufferedProtocol):
+    """Stands in for a connection while the rest of a body is received. What follows `lead` bytes of it is aligned."""
+
+    def __init__(self, connection: Connection, cycle: RequestResponseCycle, length: int, lead: int) -> None:
+        self._connection = connection
+        memory = np.empty(length + _ALIGNMENT, np.uint8)  # Untouched: a claim alone takes none.
+        start = -(memory.ctypes.data + lead) % _ALIGNMENT
+        self.data = memory[start : start + length]
+        self.count = len(cycle.body)  #: Bytes that are there.
+        self.data[: self.count] = cycle.body
+        self._room = memoryview(self.data)[self.count :]
+        self.is_done: asyncio.Future[None] = connection.loop.create_future()
+        cycle.body = bytearray()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._room
+
+    def buffer_updated(self, count: int) -> None:
+        self.count += count
+        self._room = self._room[count:]
+        if not self._room:
+            self._connection.filled()
+            if not self.is_done.done():
+                self.is_done.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+        if not self.is_done.done():
+            self.is_done.set_exception(ClientDisconnect())
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()
+
+
+class Exchange:
+    """A request on its connection, as far as ASGI has no words for it."""
+
+    def __init__(self, connection: Connection, cycle: RequestResponseCycle) -> None:
+        self._connection, self._cycle = connection, cycle
+
+    @property
+    def is_gone(self) -> bool:
+        return bool(self._cycle.disconnected)
+
+    async def body(self, length: int, lead: int, patience: float) -> bytearray | np.ndarray:
+        """The body, which has `length` bytes, `lead` of them before the tensors.
+
+        The argument of a TimeoutError is how many came in time.
+        """
+        cycle = self._cycle
+        self._connection.take_held()
+        if not cycle.more_body:
+            return cycle.body
+        if cycle.waiting_for_100_continue and not cycle.transport.is_closing():
+            cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            cycle.waiting_for_100_continue = False
+        if self.is_gone:
+            raise ClientDisconnect
+        filling = self._connection.fill(cycle, length, lead)
+        try:
+            async with asyncio.timeout(patience):
+                await filling.is_done
+        except TimeoutError:
+            cycle.keep_alive = False  # Where the next request would begin nobody knows.
+            raise TimeoutError(filling.count) from None
+        return filling.data
+
+    def call_when_gone(self, callback: Callable[[], object] | None) -> None:
+        """None: nobody is to be called any more."""
+        self._connection.on_gone = callback
+        if callback is not None and not self._connection.pipeline:
+            self._connection.flow.resume_reading()  # Or it would not be seen.
 
 
 def patient(seconds: float) -> type[Connection]:

@@ -1,4 +1,4 @@
-"""The HTTP side: KServe's endpoints for health and metadata, an infer route that leaves binary data binary."""
+"""The HTTP side but for infer: KServe's endpoints for health and metadata, Triton's extensions, errors, the token."""
 
 import asyncio
 import dataclasses
@@ -13,10 +13,10 @@ from fastapi.responses import JSONResponse
 from kserve.errors import ModelNotFound
 from kserve.protocol.dataplane import DataPlane
 from kserve.protocol.rest.v2_endpoints import V2Endpoints
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
-from ..waiting import Outputs
 from . import extension_routes, wire
 from .catalog import Catalog
 from .served import Served
@@ -70,7 +70,7 @@ class House:
     allows_control: bool
 
     def access(self, model: Served) -> wire.Access:
-        return wire.Access(self.regions, model.takes)
+        return wire.Access(self.regions, model.takes, model.most_json)
 
     def check_control(self) -> None:
         if not self.allows_control:
@@ -93,58 +93,9 @@ async def body_of(request: Request, most: int, patience: float) -> bytes:
                     raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
                 parts.append(part)
     except TimeoutError:
-        raise TooSlow(f"{size} of {claimed} bytes came within {patience:g} s (--patience)") from None
+        of = f" of {claimed}" if "content-length" in request.headers else ""
+        raise TooSlow(f"{size}{of} bytes came within {patience:g} s (--patience)") from None
     return b"".join(parts)
-
-
-async def _while_connected(request: Request, work: Awaitable[Outputs]) -> Outputs:
-    """What `work` gives. A client that goes away cancels it, which takes its request out of the queue.
-
-    It begins at once, in the same step of the event loop, as an awaited coroutine does and a task does not.
-    """
-    task, is_waited_for = asyncio.current_task(), True
-    gone = asyncio.ensure_future(request.receive())
-
-    def stop(_: object) -> None:
-        if is_waited_for and task is not None:
-            task.cancel()
-
-    gone.add_done_callback(stop)
-    try:
-        return await work
-    except asyncio.CancelledError:
-        if gone.done():
-            raise ClientDisconnect from None
-        raise
-    finally:
-        is_waited_for = False
-        gone.cancel()
-
-
-async def inferred(house: House, request: Request, name: str, version: str | None) -> Response:
-    house.catalog.find(name, version)  # Before a body is read that nobody takes.
-    body = await body_of(request, house.most, house.patience)
-    model = house.catalog.find(name, version)
-    pool, taken, given = model.pool, model.input_types, model.output_types
-    try:
-        asked, arrays = wire.read_http(
-            body, request.headers.get("inference-header-content-length"), taken, house.access(model)
-        )
-        outputs = wire.wanted(asked, given)
-        timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
-        found = await _while_connected(request, pool.ainfer(arrays, timeout=timeout))
-        head = {"model_name": name, "model_version": model.version} | (
-            {"id": str(asked["id"])} if "id" in asked else {}
-        )
-        data, length = wire.written(head, found, given, outputs, house.regions)
-    except PoolError as error:
-        error.args = (f"[model '{name}'] {error}",)
-        raise
-    if length is None:
-        return Response(data, media_type="application/json")
-    return Response(
-        data, media_type="application/octet-stream", headers={"Inference-Header-Content-Length": str(length)}
-    )
 
 
 class Guard:
@@ -164,11 +115,9 @@ class Guard:
 
 
 def application(dataplane: DataPlane, registry: prometheus_client.CollectorRegistry, house: House) -> FastAPI:
+    """All routes but that of infer."""
     app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None)
     front = V2Endpoints(dataplane)
-
-    async def infer(request: Request, model: str, version: str | None = None) -> Response:
-        return await inferred(house, request, model, version)
 
     async def server_ready() -> Any:
         if not await dataplane.ready():
@@ -184,8 +133,6 @@ def application(dataplane: DataPlane, registry: prometheus_client.CollectorRegis
     app.add_api_route("/v2/models", front.models)
     app.add_api_route("/metrics", metrics)
     extension_routes.add_to(app, house, body_of)
-    for path in ("/v2/models/{model}", "/v2/models/{model}/versions/{version}"):
-        app.add_api_route(path + "/infer", infer, methods=["POST"])
 
     async def refused(_: Request, error: Exception) -> JSONResponse:
         return refusal(error)
@@ -193,9 +140,11 @@ def application(dataplane: DataPlane, registry: prometheus_client.CollectorRegis
     async def unheard(_: Request, error: Exception) -> Response:
         return Response(status_code=499)  # Nobody waits for the answer.
 
+    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+
+    app.add_exception_handler(HTTPException, unknown)
     for kind in (PoolError, ModelNotFound, Unusable):
         app.add_exception_handler(kind, refused)
     app.add_exception_handler(ClientDisconnect, unheard)
-    if house.token is not None:
-        app.add_middleware(Guard, token=house.token)
     return app

@@ -59,6 +59,7 @@ def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[st
         else:
             if types.get(name) != tensor.datatype or tensor.datatype in wire.ONLY_BINARY:
                 wire.from_numbers(name, tensor.datatype, shape, [], types)  # Says what is wrong.
+            access.takes(name, shape)
             found[name] = wire.from_numbers(
                 name, tensor.datatype, shape, get_content(tensor.datatype, tensor.contents), types
             )
@@ -74,7 +75,7 @@ def _outputs(request: Any, given: dict[str, str]) -> dict[str, Place | None]:
     found = {}
     for output in request.outputs:
         if output.name not in given:
-            raise BadRequest(f"there is no output '{output.name}'; the outputs are {', '.join(map(repr, given))}")
+            raise BadRequest(f"there is no output '{output.name[:200]}'; the outputs are {', '.join(map(repr, given))}")
         found[output.name] = wire.place_of(output.name, lambda part, output=output: _parameter(output, part))
     return found
 
@@ -125,6 +126,9 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
     async def ModelStreamInfer(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
         """Requests of a stream are answered one after another; one that is refused does not end the stream."""
         async for request in requests:
+            if isinstance(request, BadRequest):
+                yield triton.streamed(pb.ModelInferResponse().SerializeToString(), str(request))
+                continue
             try:
                 answer = await self.ModelInfer(request, context)
                 yield triton.streamed(answer.SerializeToString())
@@ -149,14 +153,14 @@ class Statuses(grpc.aio.ServerInterceptor):
             self._expected is None or name in _OPEN or hmac.compare_digest(brought.encode(), self._expected.encode())
         )
 
-        if handler.unary_unary is None:
-            return self._stream(handler, is_let_in)
-
         def read(message: bytes) -> Any:
             try:
                 return handler.request_deserializer(message)
             except DecodeError as error:  # Raised here it would be a status without a meaning.
                 return BadRequest(str(error))
+
+        if handler.unary_unary is None:
+            return self._stream(handler, read, is_let_in)
 
         async def answered(request: Any, context: Any) -> Any:
             if not is_let_in:
@@ -171,16 +175,14 @@ class Statuses(grpc.aio.ServerInterceptor):
         return grpc.unary_unary_rpc_method_handler(answered, read, handler.response_serializer)
 
     @staticmethod
-    def _stream(handler: Any, is_let_in: bool) -> Any:
+    def _stream(handler: Any, read: Callable[[bytes], Any], is_let_in: bool) -> Any:
         async def answered(requests: Any, context: Any) -> Any:
             if not is_let_in:
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed")
             async for answer in handler.stream_stream(requests, context):
                 yield answer
 
-        return grpc.stream_stream_rpc_method_handler(
-            answered, handler.request_deserializer, handler.response_serializer
-        )
+        return grpc.stream_stream_rpc_method_handler(answered, read, handler.response_serializer)
 
 
 async def _abort(context: Any, error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from . import sources, wire
 from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
+_JSON_NUMBER = 40  # Bytes of text that a number of an input has at most, spaces included.
+_JSON_HEAD = 1 << 20  # And all else of a request's JSON.
 
 
 class Served(InferenceModel):  # type: ignore[misc]
@@ -53,6 +56,13 @@ class Served(InferenceModel):  # type: ignore[misc]
         fits = any(len(shape) == len(each) and all(a <= b for a, b in zip(shape, each, strict=True)) for each in most)
         if not fits:
             raise BadRequest(f"input '{name}' has shape {list(shape)}, but at most {list(map(list, most))} is taken")
+
+    @property
+    def most_json(self) -> int:
+        """Bytes of JSON beyond which no request is read: numbers take many times their text while they are Python's."""
+        profiles = self.pool.profiles
+        most = [max((math.prod(each.most[name]) for each in profiles), default=0) for name in self.pool.inputs]
+        return _JSON_HEAD + _JSON_NUMBER * sum(most)
 
     def summary(self) -> str:
         """What became of the requests of all of its pools."""

@@ -36,6 +36,7 @@ _NUMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "max_batch": ("max_batch", int),
     "max_wait_ms": ("max_wait", lambda value: value / 1e3),
     "queue": ("queue", int),
+    "max_answer_mb": ("max_output", lambda value: int(value * 2**20)),
 }
 
 

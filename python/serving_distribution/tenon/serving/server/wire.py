@@ -35,15 +35,18 @@ _TYPES = {
     "BOOL": np.dtype(np.bool_),
 }
 _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # What of JSON a kind of elements takes.
+_MOST_AXES = 64  # NumPy's.
+_SHOWN = 200  # Characters of a caller's words that an answer repeats.
 ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
 
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """What inputs in shared memory need: the regions, and who says whether a model takes a shape."""
+    """What is asked before memory is taken for inputs: the regions, whether a model takes a shape, its longest JSON."""
 
     regions: Regions
     takes: Callable[[str, Sequence[int]], None]
+    most_json: int  #: Bytes.
 
 
 def type_name(engine: tenon.ICudaEngine, tensor: str) -> str:
@@ -55,11 +58,13 @@ def type_name(engine: tenon.ICudaEngine, tensor: str) -> str:
 
 def _checked(name: str, datatype: str, expected: Mapping[str, str], shape: Sequence[int]) -> np.dtype:
     if name not in expected:
-        raise BadRequest(f"there is no input '{name}'; the inputs are {', '.join(map(repr, expected))}")
+        raise BadRequest(f"there is no input '{name[:_SHOWN]}'; the inputs are {', '.join(map(repr, expected))}")
     if datatype == "BYTES":
         raise BadRequest(f"input '{name}' is BYTES: an engine has no texts; it takes {expected[name]}")
     if datatype != expected[name]:
-        raise BadRequest(f"input '{name}' is {datatype}, but the engine takes {expected[name]}")
+        raise BadRequest(f"input '{name}' is {datatype[:_SHOWN]}, but the engine takes {expected[name]}")
+    if len(shape) > _MOST_AXES:
+        raise BadRequest(f"input '{name}' has {len(shape)} axes")
     if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent >= 0 for extent in shape):
         raise BadRequest(f"input '{name}' has the shape {list(shape)}: extents are whole numbers from 0 on")
     return _TYPES[datatype]
@@ -142,15 +147,26 @@ def from_shared(
     return from_bytes(name, datatype, shape, access.regions.read(name, place).data, expected)
 
 
+def json_length(header: bytes | None) -> int | None:
+    """What Inference-Header-Content-Length says: how much of a body is JSON; None: all of it."""
+    if header is None:
+        return None
+    if len(header) > 12 or not header.isdigit():
+        raise BadRequest(f"Inference-Header-Content-Length is {header[:40]!r}, which is no number of bytes")
+    return int(header)
+
+
 def read_http(
-    body: bytes, json_length: str | None, expected: Mapping[str, str], access: Access
+    body: bytes | bytearray | np.ndarray, lead: int | None, expected: Mapping[str, str], access: Access
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The request's JSON and its inputs; binary data stands behind the JSON."""
-    length = len(body)
-    if json_length is not None:
-        if not json_length.isdigit() or int(json_length) > len(body):
-            raise BadRequest(f"Inference-Header-Content-Length is '{json_length}', of {len(body)} bytes")
-        length = int(json_length)
+    """The request's JSON and its inputs; binary data stands behind the JSON, which has `lead` bytes."""
+    length = len(body) if lead is None else lead
+    if length > len(body):
+        raise BadRequest(f"Inference-Header-Content-Length is {length}, but the body has {len(body)} bytes")
+    if length > access.most_json:
+        raise BadRequest(
+            f"the request has {length} bytes of JSON, but no request of this model needs {access.most_json}"
+        )
     view = memoryview(body)
     try:
         request = orjson.loads(view[:length])
@@ -198,7 +214,7 @@ def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bo
     for output in asked:
         name = _field(output if isinstance(output, dict) else {}, "name", str, "an output")
         if name not in names:
-            raise BadRequest(f"there is no output '{name}'; the outputs are {', '.join(map(repr, names))}")
+            raise BadRequest(f"there is no output '{name[:_SHOWN]}'; the outputs are {', '.join(map(repr, names))}")
         described = parameters(output, f"output '{name}'")
         found[name] = place_of(name, described.get) or bool(described.get("binary_data", by_itself))
     for name, is_binary in found.items():
@@ -221,7 +237,7 @@ def written(
 ) -> tuple[bytes, int | None]:
     """A response's body, and how much of it is JSON where binary data follows."""
     described: list[dict[str, Any]] = []
-    parts: list[bytes] = []
+    parts: list[np.ndarray] = []
     for name, is_binary in asked.items():
         value = outputs[name]
         entry: dict[str, Any] = {"name": name, "datatype": types[name], "shape": list(value.shape)}
@@ -229,8 +245,8 @@ def written(
             regions.write(name, is_binary, value)
             entry["parameters"] = {f"shared_memory_{key}": part for key, part in told(is_binary, value).items()}
         elif is_binary:
-            parts.append(value.tobytes())
-            entry["parameters"] = {"binary_data_size": len(parts[-1])}
+            parts.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+            entry["parameters"] = {"binary_data_size": value.nbytes}
         else:
             entry["data"] = np.ascontiguousarray(value).reshape(-1)
         described.append(entry)

@@ -1,0 +1,99 @@
+"""The infer call of HTTP. It stands in front of the framework, which would take as long as the call itself."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+from fastapi.responses import JSONResponse, Response
+from kserve.errors import ModelNotFound
+from starlette.requests import ClientDisconnect, Request
+
+from ..errors import PoolError
+from ..waiting import Outputs
+from . import wire
+from .connections import Exchange
+from .http import House, TooLarge, TooSlow, body_of, refusal
+from .sources import Unusable
+
+_PATH = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
+_Headers = dict[bytes, bytes]
+
+
+class Infer:
+    """An ASGI application: infer calls by itself, all else by `app`."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]], house: House) -> None:
+        self._app, self._house = app, house
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        path = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if path is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            if scope["method"] == "POST":
+                answer = await self._answered(scope, receive, *path.groups())
+            else:
+                answer = JSONResponse({"error": "infer is a POST"}, 405, {"Allow": "POST"})
+        except ClientDisconnect:
+            return
+        except (PoolError, ModelNotFound, Unusable) as error:
+            if isinstance(error, PoolError):
+                error.args = (f"[model '{path[1]}'] {error}",)
+            answer = refusal(error)
+        await answer(scope, receive, send)
+
+    async def _answered(self, scope: dict[str, Any], receive: Any, name: str, version: str | None) -> Response:
+        house, headers, exchange = self._house, dict(scope["headers"]), scope["extensions"]["tenon"]
+        house.catalog.find(name, version)  # Before a body is read that nobody takes.
+        lead = wire.json_length(headers.get(b"inference-header-content-length"))
+        body = await _body(house, Request(scope, receive), headers, exchange, lead or 0)
+        model = house.catalog.find(name, version)
+        asked, arrays = wire.read_http(body, lead, model.input_types, house.access(model))
+        outputs = wire.wanted(asked, model.output_types)
+        timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
+        pool, given = model.pool, model.output_types
+        found = await _while_connected(exchange, pool.ainfer(arrays, timeout=timeout))
+        head = {"model_name": name, "model_version": model.version}
+        if "id" in asked:
+            head["id"] = str(asked["id"])
+        data, json_length = wire.written(head, found, given, outputs, house.regions)
+        if json_length is None:
+            return Response(data, media_type="application/json")
+        more = {"Inference-Header-Content-Length": str(json_length)}
+        return Response(data, media_type="application/octet-stream", headers=more)
+
+
+async def _body(
+    house: House, request: Request, headers: _Headers, exchange: Exchange, lead: int
+) -> bytes | bytearray | np.ndarray:
+    """A body whose length is said is received where it stays."""
+    claimed = headers.get(b"content-length", b"")
+    if not claimed.isdigit() or b"content-encoding" in headers or b"transfer-encoding" in headers:
+        return await body_of(request, house.most, house.patience)
+    if int(claimed) > house.most:
+        raise TooLarge(f"the request has {int(claimed)} bytes, but {house.most} at most are taken (--max-request-mb)")
+    try:
+        return await exchange.body(int(claimed), lead, house.patience)
+    except TimeoutError as late:
+        raise TooSlow(f"{late.args[0]} of {int(claimed)} bytes came within {house.patience:g} s (--patience)") from None
+
+
+async def _while_connected(exchange: Exchange, work: Awaitable[Outputs]) -> Outputs:
+    """What `work` gives. A client that goes away cancels it, which takes its request out of the queue.
+
+    It begins at once, in the same step of the event loop, as an awaited coroutine does and a task does not.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    exchange.call_when_gone(task.cancel)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if exchange.is_gone:
+            raise ClientDisconnect from None
+        raise
+    finally:
+        exchange.call_when_gone(None)

@@ -1,0 +1,297 @@
+"""Callers that mean no good, and those that speak another dialect: what HTTP, JSON and gRPC let a caller send."""
+
+import json
+import pathlib
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+
+import grpc
+import hosted
+import numpy as np
+import pytest
+import tensorrt as trt
+
+ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
+BODY = json.dumps({"inputs": [ONE]}).encode()
+INFER = "/v2/models/small/infer"
+TENSOR = b"\x2a\x0d\x0a\x01x\x12\x04FP32\x1a\x02\x01\x08"  # An input of ModelInferRequest.
+CONTENT = b"\x3a\x20" + np.ones(8, np.float32).tobytes()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hosted.Running]:
+    options = ("--max-request-mb", "4", "--patience", "2", "--max-batch", "16")
+    with hosted.Running(hosted.plan(tmp_path_factory.mktemp("plans") / "small.plan"), *options) as found:
+        yield found
+        assert "Traceback" not in found.stop()[1]
+
+
+def post(body: bytes, *headers: str, path: str = INFER) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def chunked(*parts: bytes, trailers: bytes = b"") -> bytes:
+    head = f"POST {INFER} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n" + trailers + b"\r\n"
+
+
+def binary(x: np.ndarray, *headers: str, pad: int = 0) -> bytes:
+    """A request of a float tensor as binary data, behind JSON of any length."""
+    described = {"name": "x", "datatype": "FP32", "shape": x.shape, "parameters": {"binary_data_size": x.nbytes}}
+    head = json.dumps({"inputs": [described], "ignored": "-" * pad}).encode()
+    return post(head + x.tobytes(), f"Inference-Header-Content-Length: {len(head)}", *headers)
+
+
+def received(client: socket.socket) -> bytes:
+    """All until the server hangs up, by whichever way."""
+    parts = []
+    try:
+        while part := client.recv(1 << 16):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def sent(server: hosted.Running, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=hosted.PATIENCE) as client:
+        try:
+            client.sendall(data)
+        except OSError:  # The server has heard enough.
+            pass
+        return received(client)
+
+
+def answers(server: hosted.Running, data: bytes) -> list[dict]:
+    """What comes back for requests that are sent without waiting."""
+    found, rest = [], sent(server, data)
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 "), head
+        length = int(next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))[15:])
+        found.append(json.loads(rest[:length]))
+        rest = rest[length:]
+    return found
+
+
+def is_right(answer: dict, x: np.ndarray) -> bool:
+    return np.allclose(np.reshape(answer["outputs"][0]["data"], (-1, 4)), x @ hosted.WEIGHTS, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (BODY.replace(b"1.0", b"NaN", 1), "no JSON"),
+        (BODY.replace(b"1.0", b"1e999", 1), "no JSON"),
+        (BODY.replace(b"1.0", b"-Infinity", 1), "no JSON"),
+        (b'{"ignored":' + b"[" * 100_000 + b"]" * 100_000 + b',"inputs":[]}', "depth limit exceeded"),
+        (json.dumps({"inputs": [ONE | {"data": [[[[1.0]]]]}]}).encode(), "has 1 values, but shape [1, 8] takes 8"),
+        (BODY.replace(b"[1.0", b"[" * 300 + b"1.0" + b"]" * 299), "no list of FP32"),
+        (json.dumps({"inputs": [ONE, ONE]}).encode(), "input 'x' is given twice"),
+        (json.dumps({"inputs": [ONE], "outputs": [{"name": "z"}]}).encode(), "there is no output 'z'"),
+        (json.dumps({"inputs": [ONE], "outputs": [{"name": "z" * 10**6}]}).encode(), "there is no output 'zzz"),
+        (json.dumps({"inputs": [ONE | {"name": "z" * 10**6}]}).encode(), "there is no input 'zzz"),
+        (json.dumps({"inputs": [ONE | {"shape": [-1, 8]}]}).encode(), "extents are whole numbers"),
+        (json.dumps({"inputs": [ONE | {"shape": [1] * 10**5}]}).encode(), "input 'x' has 100000 axes"),
+        (json.dumps({"inputs": [ONE | {"datatype": [1]}]}).encode(), "no 'datatype', or one of another type"),
+        (b'{"inputs":[{"name":"\\ud800"}]}', "no JSON"),
+        (json.dumps({"inputs": [ONE | {"data": [1.5] * 400_000}]}).encode(), "no request of this model needs"),
+    ],
+)
+def test_json_that_lies_is_refused_in_few_words(served: hosted.Running, body: bytes, message: str) -> None:
+    status, answer, _ = served.ask("POST", INFER, body)
+    assert status == 400 and len(answer) < 1000
+    assert message in json.loads(answer)["error"] and json.loads(answer)["error"].startswith("[model 'small'] ")
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "\xb2", "0x10", "1e1", "", str(len(BODY) + 1)])
+def test_a_length_of_json_that_is_none_is_refused(served: hosted.Running, length: str) -> None:
+    answer = sent(served, post(BODY, f"Inference-Header-Content-Length: {length}", "Connection: close"))
+    assert b" 400 " in answer[:20] and b"[model 'small'] Inference-Header-Content-Length is " in answer
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/v2/models/../infer", "/v2/models/%2e%2e%2fsmall/infer", "/v2/models/%00/infer", "/v2/models/a%0d%0ab/infer"]
+    + [f"/v2/models/{'a' * 60_000}/infer", "/v2/models/small/versions/-1/infer", "/v2/models/%ff/infer"]
+    + [f"/v2/models/small/versions/{'9' * 5000}/infer", "//v2/models/small/infer", "/v2/models/small/infer/"],
+)
+def test_a_path_is_looked_up_and_nothing_else(served: hosted.Running, path: str) -> None:
+    answer = sent(served, post(BODY, "Connection: close", path=path))
+    assert b" 404 " in answer[:20] and b"error" in answer
+    assert b"\nb" not in answer.split(b"\r\n\r\n")[0]  # No header of the caller's.
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        post(BODY, "Content-Length: 5"),
+        post(BODY, "Transfer-Encoding: chunked"),
+        f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: {'9' * 5000}\r\n\r\n".encode(),
+        f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n".encode(),
+        post(BODY, path="/v2/models/\xe9/infer"),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT small:1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"a" * 500,  # TLS.
+        chunked(BODY, trailers=b"a: b\r\n" * 100_000),
+    ],
+)
+def test_what_is_no_request_of_http_ends_the_connection(served: hosted.Running, data: bytes) -> None:
+    assert sent(served, data).startswith(b"HTTP/1.1 400 ")
+    assert served.infer([ONE])[0] == 200
+
+
+def test_chunks_are_a_body(served: hosted.Running) -> None:
+    for parts in ([BODY], [BODY[:1], BODY[1:]], [BODY[at : at + 1] for at in range(len(BODY))]):
+        (answer,) = answers(served, chunked(*parts))
+        assert is_right(answer, np.ones((1, 8), np.float32))
+    late = chunked(BODY).removesuffix(b"0\r\n\r\n")
+    assert f"{len(BODY)} bytes came within 2 s".encode() in sent(served, late)
+
+
+@pytest.mark.parametrize("wish", ["h2c", "websocket", "x"])
+def test_an_upgrade_is_declined_and_the_request_answered(served: hosted.Running, wish: str) -> None:
+    """Java's client asks for HTTP/2 so with each request."""
+    upgrade = ("Connection: Upgrade, HTTP2-Settings", f"Upgrade: {wish}", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
+    x = np.random.default_rng(1).standard_normal((16, 8), np.float32)
+    many = post(BODY, *upgrade) + binary(x, *upgrade, pad=300_000) + post(BODY, "Connection: close")
+    found = answers(served, many)
+    assert len(found) == 3 and all(map(is_right, found, [np.ones((1, 8)), x, np.ones((1, 8))]))
+
+
+def test_requests_that_are_sent_ahead_are_answered_in_their_order(served: hosted.Running) -> None:
+    """Bodies of all sizes, so that each way of receiving them follows each other; tensors lie at any address."""
+    rng = np.random.default_rng(3)
+    for pads in (rng.integers(0, 2000, 400), rng.integers(0, 700_000, 24), rng.choice([0, 9, 8191, 400_000], 60)):
+        arrays = [rng.standard_normal((int(count), 8), np.float32) for count in rng.integers(1, 17, len(pads))]
+        data = b"".join(binary(x, pad=int(pad)) for x, pad in zip(arrays, pads, strict=True))
+        found = answers(served, data + post(BODY, "Connection: close"))
+        assert len(found) == len(arrays) + 1 and all(map(is_right, found, arrays))
+
+
+def test_a_flood_of_requests_waits_as_bytes(served: hosted.Running) -> None:
+    """From somebody who reads no answer; each request in memory would be a hundred times its bytes."""
+    before = served.metric("process_resident_memory_bytes")
+    with socket.create_connection(("127.0.0.1", served.port), timeout=1) as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        until = time.monotonic() + 5
+        try:
+            while time.monotonic() < until:
+                deaf.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 5000)
+        except OSError:  # It takes no more.
+            pass
+        assert served.metric("process_resident_memory_bytes") - before < 64 << 20
+        assert served.infer([ONE])[0] == 200
+
+
+def test_claims_take_no_memory_and_drops_no_time(served: hosted.Running) -> None:
+    """Bodies that are announced, and heads and bodies that come drop by drop."""
+    before, begun = served.metric("process_resident_memory_bytes"), time.monotonic()
+    claim = post(b"", path=INFER).replace(b"Length: 0", b"Length: 4000000")
+    clients = [socket.create_connection(("127.0.0.1", served.port), timeout=hosted.PATIENCE) for _ in range(150)]
+    for number, client in enumerate(clients):
+        client.sendall(claim + b"{" * 70_000 if number % 3 == 0 else claim if number % 3 == 1 else claim[:30])
+    assert served.metric("process_resident_memory_bytes") - before < 64 << 20
+    assert served.infer([ONE])[0] == 200
+    while clients and time.monotonic() < begun + hosted.PATIENCE:
+        time.sleep(0.2)
+        for client in list(clients):
+            try:
+                client.sendall(b" ")
+            except OSError:
+                client.close()
+                clients.remove(client)
+    assert not clients
+
+
+def test_a_large_body_comes_whole_by_tls(tmp_path: pathlib.Path) -> None:
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(made, check=True, capture_output=True)
+    context, options = ssl.create_default_context(cafile=cert), ("--tls-cert", str(cert), "--tls-key", str(key))
+    rng = np.random.default_rng(4)
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), *options, tls=context) as server:
+        with context.wrap_socket(
+            socket.create_connection(("127.0.0.1", server.port)), server_hostname="127.0.0.1"
+        ) as client:
+            arrays = [rng.standard_normal((count, 8), np.float32) for count in (1, 16, 3, 7)]
+            for x, pad in zip(arrays, (700_000, 0, 300_000, 65_536), strict=True):
+                client.sendall(binary(x, pad=pad))
+            client.sendall(post(BODY, "Connection: close"))
+            found = received(client)
+    assert found.count(b"HTTP/1.1 200 OK") == 5
+
+
+def filling_plan(path: pathlib.Path) -> pathlib.Path:
+    """y of the shape that the caller says: 0, 1, … along each axis."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_fill((1, 1), trt.FillOperation.LINSPACE, trt.float32)
+    layer.set_input(0, network.add_input("shape", trt.int64, (2,)))
+    for index, value in ((1, np.float32(0)), (2, np.float32([1, 1]))):
+        layer.set_input(index, network.add_constant(np.shape(value), np.ascontiguousarray(value)).get_output(0))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    profile, most = builder.create_optimization_profile(), 2**31 - 1
+    profile.set_shape_input("shape", (1, 1), (3, 4), (most, most))
+    config.add_optimization_profile(profile)
+    path.write_bytes(builder.build_serialized_network(network, config))
+    return path
+
+
+def test_values_do_not_take_all_memory_for_an_answer(tmp_path: pathlib.Path) -> None:
+    with hosted.Running(filling_plan(tmp_path / "small.plan"), "--max-answer-mb", "1") as server:
+
+        def asked(*shape: int) -> tuple[int, dict]:
+            return server.infer([{"name": "shape", "datatype": "INT64", "shape": [2], "data": shape}])
+
+        for shape in ((2**20, 2**14), (10**5, 2 * 10**4), (513, 512)):
+            status, answer = asked(*shape)
+            assert status == 400 and f"output 'y' would have {4 * shape[0] * shape[1]} bytes" in answer["error"]
+            assert answer["error"].startswith("[model 'small'] ")
+        for shape in ((-3, 5), (2**40, 2), (0, 0), (2**31 - 1, 2**31 - 1)):
+            status, answer = asked(*shape)
+            assert status == 500 and answer["error"].startswith("[model 'small'] ")
+        status, answer = asked(512, 512)
+        assert status == 200 and answer["outputs"][0]["data"][-1] == 1022
+
+
+def test_grpc_refuses_what_lies_and_goes_on(served: hosted.Running) -> None:
+    good = b"\x0a\x05small" + TENSOR + CONTENT
+    invalid, exhausted = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
+    with grpc.insecure_channel(f"127.0.0.1:{served.grpc_port}") as channel:
+        ask = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+        for message, code, metadata in (
+            (b"\x0a\x05small" + TENSOR * 2 + CONTENT * 2, invalid, ()),
+            (
+                good.replace(b"\x2a\x0d", b"\x2a\x16").replace(b"\x1a\x02\x01", b"\x1a\x0b" + b"\xff" * 9 + b"\x01"),
+                invalid,
+                (),
+            ),
+            (b"\x0a\x02\xff\xfe", invalid, ()),
+            (b"\x0b" * 100_000, invalid, ()),
+            (good, exhausted, (("a", "b" * 100_000),)),
+            (good, exhausted, tuple((f"key{number}", "value") for number in range(3000))),
+        ):
+            with pytest.raises(grpc.RpcError) as refused:
+                ask(message, timeout=hosted.PATIENCE, metadata=metadata)
+            assert refused.value.code() == code, refused.value
+        for method in ("/inference.GRPCInferenceService/Other", "/other/Other"):
+            with pytest.raises(grpc.RpcError) as refused:
+                channel.unary_unary(method)(b"", timeout=hosted.PATIENCE)
+            assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+        assert b"small" in ask(good, timeout=hosted.PATIENCE, metadata=(("a-bin", b"\xff\xfe"),))
+
+
+def test_a_message_that_is_none_does_not_end_a_stream(served: hosted.Running) -> None:
+    good = b"\x0a\x05small" + TENSOR + CONTENT
+    with grpc.insecure_channel(f"127.0.0.1:{served.grpc_port}") as channel:
+        stream = channel.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer")
+        found = list(stream(iter([good, b"\x0a\x05smal", good]), timeout=hosted.PATIENCE))
+    assert [b"Error parsing message" in each for each in found] == [False, True, False]
