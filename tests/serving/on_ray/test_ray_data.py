@@ -3,6 +3,7 @@
 import pathlib
 from collections.abc import Iterator
 
+import cluster
 import hosted
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ X = np.random.default_rng(5).standard_normal((2000, 8), np.float32)
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    ray.init(num_cpus=4, include_dashboard=False, logging_level="warning", log_to_driver=False)
+    cluster.start(4)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
     ray.shutdown()

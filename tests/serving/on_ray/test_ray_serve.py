@@ -32,7 +32,7 @@ PORT = hosted.free_port()
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    ray.init(num_cpus=6, include_dashboard=False, logging_level="warning", log_to_driver=False)
+    cluster.start(6)
     serve.start(http_options={"port": PORT})
     yield
     serve.shutdown()
@@ -167,7 +167,7 @@ def test_no_request_is_lost_when_replicas_are_killed(tmp_path: pathlib.Path, rec
 
     with concurrent.futures.ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(ask, number) for number in range(8)]
-        until = time.monotonic() + 2 * hosted.PATIENCE
+        until = time.monotonic() + 6 * hosted.PATIENCE  # A replica's start takes half a minute of a busy processor.
         while len(killed) < 3 and time.monotonic() < until:
             alive = [each for each in cluster.processes("ServeReplica:killed") if each not in killed]
             most = max(most, len(alive))
@@ -178,7 +178,8 @@ def test_no_request_is_lost_when_replicas_are_killed(tmp_path: pathlib.Path, rec
         time.sleep(1)
         is_over.append(True)
         answered = sum(each.result() for each in asked)
-    assert len(killed) == 3 and most == 3 and not wrong
+    about = serve.status().applications["killed"]
+    assert len(killed) == 3 and most == 3 and not wrong, (killed, most, wrong, answered, about)
     record_property("answered", answered)
     record_property("asked again", client.repeated)
     assert answered > 100 and client.repeated > 0, (answered, client.repeated)

@@ -1,4 +1,4 @@
-"""Checks a ServingRuntime (YAML, standard input) by the types that KServe's SDK has of KServe's published schema."""
+"""Checks a manifest (YAML, standard input) by the types that KServe's SDK has of KServe's published schema."""
 
 import re
 import sys
@@ -41,6 +41,8 @@ def check(value: Any, kind: str, where: str) -> Any:
 
 
 try:
-    check(yaml.safe_load(sys.stdin), "V1alpha1ServingRuntime", "manifest")
+    manifest = yaml.safe_load(sys.stdin)
+    version = manifest["apiVersion"].rpartition("/")[2].capitalize()
+    check(manifest, version + manifest["kind"], "manifest")
 except ValueError as error:
     sys.exit(str(error))
