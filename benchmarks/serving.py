@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """`tenon serve` beside the same server around ONNX Runtime, on the loopback, in turns (figures: docs/SERVING.md).
 
-Per model: answers per second when as many requests wait as fit four batches, with and without batching; the 99th
-percentile of the delay at half of what ONNX Runtime's server gives; processor time, which tells on a busy machine,
-too; what a request costs beside the engine's run.
+Per model, with and without batching: answers per second when as many requests wait as fit four batches, and processor
+time per answer, which tells on a busy machine, too; the 99th percentile of the delay at half of what ONNX Runtime's
+better server gives; what a request costs beside the engine's run. ONNX Runtime's server comes in two arrangements: one
+session with all threads, which is what it makes by itself, and a lane of one thread for each.
 `--soak SECONDS`: mixed shapes for so long instead, with the memory of the server.
 Needs the environment of `make serving-test`: PYTHONPATH=build/python build/serving-env/bin/python benchmarks/serving.py
 """
@@ -30,7 +31,11 @@ import references  # noqa: E402
 import zoo  # noqa: E402
 
 BATCH, CONNECTIONS = 8, 32
+SESSION, LANES = "onnxruntime", "onnxruntime in lanes"
 PEER = (sys.executable, str(ROOT / "benchmarks" / "serving_peer.py"))
+
+
+Numbers = dict[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,73 +94,86 @@ def folder(name: str, case: Case, batch: int) -> pathlib.Path:
 
 @contextlib.contextmanager
 def servers(name: str, case: Case, threads: int, batch: int) -> Iterator[dict[str, hosted.Running]]:
+    """Tenon's as it starts by itself, and ONNX Runtime's in both arrangements: threads of a session, lanes."""
     os.environ["TENON_THREADS"] = str(threads)
     place = folder(name, case, batch)
-    peer = (*PEER, str(case.model.path), str(threads))
-    with (
-        hosted.Running(place, log=place / "log") as tenon,
-        hosted.Running(place, program=peer, log=place / "peer") as ort,
-    ):
-        yield {"tenon": tenon, "onnxruntime": ort}
+    arrangements = {"tenon": hosted.SERVER, SESSION: peer(case, threads), LANES: peer(case, 1)}
+    lanes = {"tenon": 0, SESSION: 1, LANES: threads}
+    with contextlib.ExitStack() as stack:
+        yield {
+            label: stack.enter_context(
+                hosted.Running(place, "--contexts", str(lanes[label]), program=program, log=place / f"log {label}")
+            )
+            for label, program in arrangements.items()
+        }
+
+
+def peer(case: Case, threads: int) -> tuple[str, ...]:
+    return (*PEER, str(case.model.path), str(threads))
 
 
 def in_turns(
-    found: dict[str, hosted.Running], rounds: int, measure: Callable[[hosted.Running], float]
-) -> dict[str, list[float]]:
-    numbers: dict[str, list[float]] = {label: [] for label in found}
+    found: dict[str, hosted.Running], rounds: int, measure: Callable[[hosted.Running], Numbers]
+) -> dict[str, list[Numbers]]:
+    numbers: dict[str, list[Numbers]] = {label: [] for label in found}
     for turn in range(rounds):
         for label in list(found)[:: 1 if turn % 2 else -1]:
             numbers[label].append(measure(found[label]))
     return numbers
 
 
-def ratio(numbers: dict[str, list[float]]) -> float:
-    return statistics.median(a / b for a, b in zip(numbers["tenon"], numbers["onnxruntime"], strict=True))
-
-
-def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> float:
-    return asyncio.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
-
-
-def spent(requests: list[bytes], seconds: float, server: hosted.Running) -> float:
-    """Milliseconds of processor time that an answer takes of the server, all of its threads together."""
+def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> Numbers:
+    """Answers per second; processor time of one, of all threads of the server; rows of a run."""
 
     def now() -> np.ndarray:
-        return np.array([server.metric(name) for name in ("process_cpu_seconds_total", "tenon_answered_total")])
+        names = ("process_cpu_seconds_total", "tenon_answered_total", "tenon_rows_total", "tenon_runs_total")
+        return np.array([server.metric(name) for name in names])
 
     before = now()
-    saturated(requests, seconds, server)
-    time, answers = now() - before
-    return 1e3 * time / answers
+    rate = asyncio.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
+    time, answers, rows, runs = now() - before
+    return {"answers/s": rate, "ms of processor time an answer": 1e3 * time / answers, "rows a run": rows / runs}
 
 
-def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> float:
+def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> Numbers:
     """Milliseconds that 1 in 100 answers takes longer than."""
-    return 1e3 * float(np.quantile(asyncio.run(load.delays(server.port, requests, rate, seconds, 5)), 0.99))
+    delays = asyncio.run(load.delays(server.port, requests, rate, seconds, 5))
+    return {"99 % within ms": 1e3 * float(np.quantile(delays, 0.99))}
 
 
-def told(numbers: dict[str, list[float]], best: Callable[[list[float]], float]) -> str:
-    words = ", ".join(f"{label} {best(each):.1f}" for label, each in numbers.items())
-    return f"{words} (ratio {ratio(numbers):.2f})"
+def told(numbers: dict[str, list[Numbers]], what: str, best: Callable[[list[float]], float]) -> str:
+    """The best of the rounds, and ratios to the peers: medians over the rounds, above 1 where Tenon is better."""
+    each = {label: [one[what] for one in rounds] for label, rounds in numbers.items()}
+    words = ", ".join(f"{label} {best(values):.1f}" for label, values in each.items())
+    ratios = []
+    for label in (SESSION, LANES):
+        pairs = [ours / theirs for ours, theirs in zip(each["tenon"], each[label], strict=True)]
+        ratio = statistics.median(pairs)
+        ratios.append(f"{ratio if best is max else 1 / ratio:.2f}")
+    return f"{what}: {words} (ratios {', '.join(ratios)})"
 
 
 def measured(name: str, case: Case, asked: argparse.Namespace) -> None:
     requests, throughput = case.requests(), {}
     for batch in (1, BATCH):
+        about = f"{name}, batches of {batch}:" if batch > 1 else f"{name}, no batches:"
         with servers(name, case, asked.threads, batch) as found:
             full = functools.partial(saturated, requests, asked.seconds)
-            throughput[batch] = in_turns(found, asked.rounds, full)
-            show(f"{name}, batches of {batch}: answers/s: {told(throughput[batch], max)}")
-            times = in_turns(found, asked.rounds, functools.partial(spent, requests, asked.seconds))
-            show(f"{name}, batches of {batch}: ms of processor time an answer: {told(times, min)}")
+            in_turns(found, 1, full)  # Pools learn meanwhile what batches are worth.
+            numbers = in_turns(found, asked.rounds, full)
+            show(f"{about} {told(numbers, 'answers/s', max)}")
+            show(f"{about} {told(numbers, 'ms of processor time an answer', min)}")
+            throughput[batch] = {label: max(one["answers/s"] for one in rounds) for label, rounds in numbers.items()}
             if batch == 1:
                 show(f"{name}, one connection: {alone(found['tenon'], requests)}")
-            rate = max(throughput[batch]["onnxruntime"]) / 2
-            delays = in_turns(found, asked.rounds, functools.partial(late, requests, 2 * asked.seconds, rate))
-            show(f"{name}, batches of {batch}: 99 % within ms, at {rate:.1f}/s: {told(delays, min)}")
-    for label in ("tenon", "onnxruntime"):
-        gain = max(throughput[BATCH][label]) / max(throughput[1][label])
-        show(f"{name}, {label}: batching gives {gain:.2f} times the answers")
+            else:
+                rows = ", ".join(f"{label} {rounds[-1]['rows a run']:.1f}" for label, rounds in numbers.items())
+                show(f"{about} rows a run: {rows}")
+            rate = max(throughput[batch][SESSION], throughput[batch][LANES]) / 2
+            delays = in_turns(found, asked.rounds, functools.partial(late, requests, asked.seconds, rate))
+            show(f"{about} at {rate:.1f}/s {told(delays, '99 % within ms', min)}")
+    for label in throughput[1]:
+        show(f"{name}, {label}: batching gives {throughput[BATCH][label] / throughput[1][label]:.2f} times the answers")
 
 
 def alone(server: hosted.Running, requests: list[bytes], count: int = 100) -> str:
@@ -195,7 +213,7 @@ def soaked(seconds: float, threads: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", help="default: all of mobilenet_v2, bert_base")
-    parser.add_argument("--seconds", type=float, default=8, help="of one measurement")
+    parser.add_argument("--seconds", type=float, default=5, help="of one measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2, help="of each engine")
     parser.add_argument("--soak", type=float, metavar="SECONDS")

@@ -3,6 +3,7 @@
 All else is the same: protocol, queue, batches. The plan tells names, types and profiles.
 """
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +16,20 @@ from tenon.serving.lane import Lane
 from tenon.serving.ports import Profile
 
 
+@functools.cache
+def session(model: str, threads: int) -> onnxruntime.InferenceSession:
+    """One for all lanes: weights are in memory once, as with an engine."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
 class Peer(Lane):
     model, threads = "", 0
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
-        self._session = onnxruntime.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
+        self._session = session(self.model, self.threads)
 
     def run(self, profile: Profile, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         names = list(self._outputs)
