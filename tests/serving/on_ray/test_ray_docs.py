@@ -20,7 +20,7 @@ RNG = np.random.default_rng(6)
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    cluster.start(4)
+    cluster.start(8)
     serve.start(http_options={"port": hosted.free_port()})
     yield
     serve.shutdown()
@@ -39,6 +39,7 @@ def test_the_deployment_of_the_page_answers(tmp_path: pathlib.Path) -> None:
     text = block("deployment(").replace('"detector.plan"', repr(str(plan))).replace("timeout=1.0", "timeout=100.0")
     exec(compile(text, PAGE, "exec"), names)
     np.testing.assert_allclose(names["outputs"]["y"], pictures @ hosted.WEIGHTS, rtol=1e-4, atol=1e-5)
+    serve.delete("default")
 
 
 def classifier(path: pathlib.Path) -> None:
