@@ -105,14 +105,18 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self._held and not self.pipeline:
-            self.loop.call_soon(self.take_held)
+        super().on_response_complete()  # Which reads on.
+        if self._held and not self.transport.is_closing():
+            self.flow.pause_reading()
+            if not self.pipeline:
+                self.loop.call_soon(self.take_held)
 
     def take_held(self) -> None:
         if self._held:
             self._expect()
             self._take(self._held)
+            if not self._held and not self.transport.is_closing():
+                self.flow.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_no_more()
@@ -199,7 +203,7 @@ class Exchange:
 
     @property
     def is_gone(self) -> bool:
-        return bool(self._cycle.disconnected)
+        return bool(self._cycle.disconnected) or self._cycle.transport.is_closing()
 
     async def body(self, length: int, lead: int, patience: float) -> bytearray | np.ndarray:
         """The body, which has `length` bytes, `lead` of them before the tensors.
@@ -210,11 +214,11 @@ class Exchange:
         self._connection.take_held()
         if not cycle.more_body:
             return cycle.body
-        if cycle.waiting_for_100_continue and not cycle.transport.is_closing():
-            cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            cycle.waiting_for_100_continue = False
         if self.is_gone:
             raise ClientDisconnect
+        if cycle.waiting_for_100_continue:
+            cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            cycle.waiting_for_100_continue = False
         filling = self._connection.fill(cycle, length, lead)
         try:
             async with asyncio.timeout(patience):
@@ -227,7 +231,7 @@ class Exchange:
     def call_when_gone(self, callback: Callable[[], object] | None) -> None:
         """None: nobody is to be called any more."""
         self._connection.on_gone = callback
-        if callback is not None and not self._connection.pipeline:
+        if callback is not None and not self._connection.pipeline and not self.is_gone:
             self._connection.flow.resume_reading()  # Or it would not be seen.
 
 
