@@ -28,6 +28,9 @@ struct Launch
     int32_t stream{0};
     bool isFence{false}; //!< All earlier steps are over before this one and all behind it begin.
     float cost{0.0F};    //!< Estimated microseconds on one thread of the host; 0: next to none.
+    //! Nobody but the next launch, as its first operand, reads the only output: where nobody observes the run, its
+    //! memory may stay as it is.
+    bool isHandedOver{false};
 };
 
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.

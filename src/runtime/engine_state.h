@@ -117,6 +117,7 @@ struct EngineState
     std::vector<int32_t> knownAfter;
     std::vector<Segment> segments;
     std::vector<uint8_t> hasParts;      //!< Per segment: some operand is a slice that a loop moves.
+    std::vector<bool> handovers;        //!< By step: see handoversOf().
     std::vector<uint8_t> isShort;       //!< Per segment: waking other threads for it would take longer than it does.
     std::vector<ControlFacts> controls; //!< One per control of the program.
     std::vector<PartFacts> parts;

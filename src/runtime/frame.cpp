@@ -48,7 +48,7 @@ Frame::Frame(ContextState& context)
                 produced.data() + slots.firstProduced},
             static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size(),
             touchesHost(engine, engine.program->steps[i]), engine.program->steps[i].place, 0,
-            engine.program->steps[i].isFence, engine.program->steps[i].cost});
+            engine.program->steps[i].isFence, engine.program->steps[i].cost, engine.handovers[i]});
     }
 }
 

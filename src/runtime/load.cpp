@@ -3,6 +3,7 @@
 
 #include "plan/check.h"
 #include "plan/controls.h"
+#include "plan/handovers.h"
 #include "plan/lookup.h"
 #include "plan/regions.h"
 #include "runtime/needed_plugins.h"
@@ -33,6 +34,7 @@ class Loader
         findWriters();
         mEngine.shared = planBlocks(mPlan, mProgram, true);
         mEngine.apart = planBlocks(mPlan, mProgram, false);
+        mEngine.handovers = handoversOf(mProgram);
         takeBlocks();
         makeSlots();
         findRead();

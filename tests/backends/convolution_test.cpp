@@ -162,6 +162,12 @@ TEST(CpuConvolution, depthwise)
     expectForm({{1, 40, 8, 13}, 40, {5, 5}, 40, {2, 1}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
     expectForm({{2, 40, 9, 31}, 40, {5, 5}, 40, {1, 1}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
     expectForm({{1, 19, 20, 21}, 19, {5, 5}, 19, {2, 2}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
+    // Two lines at a time, of tiles that fit the width, overlap, or are wider than it.
+    for (int64_t const taps : {3, 5})
+        for (int64_t const width : {5, 7, 8, 10, 14, 23})
+            expectForm(
+                {{2, 21, 5, width}, 21, {taps, taps}, 21, {1, 1}, {1, 1}, {taps / 2, 1}, {1, taps / 2}}, "depthwise");
+    expectForm({{1, 16, 4, 12}, 16, {3, 3}, 16, {1, 1}, {1, 1}, {0, 2}, {2, 0}}, "depthwise", false);
     expectForm({{1, 16, 12, 29}, 16, {3, 1}, 16, {2, 2}, {1, 1}, {1, 0}, {1, 0}}, "depthwise");
     expectForm({{1, 16, 12, 13}, 16, {1, 3}, 16, {1, 2}, {1, 2}, {0, 2}, {0, 2}}, "depthwise");
 }
@@ -170,11 +176,12 @@ TEST(CpuConvolution, epilogues)
 {
     Form const form{{2, 20, 6, 7}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     Form const depthwise{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    Form const wide{{2, 20, 4, 9}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}; // A tile moves back.
     for (int32_t kind = static_cast<int32_t>(EpilogueKind::kRelu); kind <= static_cast<int32_t>(EpilogueKind::kLinear);
          ++kind)
     {
         SCOPED_TRACE(kind);
-        for (Form const& each : {form, depthwise})
+        for (Form const& each : {form, depthwise, wide})
         {
             Convolution layer = layerOf(each);
             float const alpha = static_cast<EpilogueKind>(kind) == EpilogueKind::kClip ? -0.5F : 0.2F;
@@ -208,11 +215,13 @@ double largestPartial(Convolution layer, std::vector<Operand> const& operands)
 TEST(CpuConvolution, residualsAndFactors)
 {
     for (Form const& form :
-        {Form{{2, 20, 6, 7}, 35, {1, 1}}, Form{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
+        {Form{{2, 20, 6, 7}, 35, {1, 1}}, Form{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+            Form{{2, 20, 6, 9}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
     {
-        std::vector<int64_t> const out{2, form.maps, 6, 7};
-        for (std::vector<int64_t> const& extra : std::vector<std::vector<int64_t>>{
-                 out, {1, form.maps, 1, 1}, {2, form.maps, 1, 1}, {1, 1, 1, 1}, {2, 1, 6, 7}, {1, form.maps, 6, 7}})
+        int64_t const width = form.x[3];
+        std::vector<int64_t> const out{2, form.maps, 6, width};
+        for (std::vector<int64_t> const& extra : std::vector<std::vector<int64_t>>{out, {1, form.maps, 1, 1},
+                 {2, form.maps, 1, 1}, {1, 1, 1, 1}, {2, 1, 6, width}, {1, form.maps, 6, width}})
             for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
             {
                 Convolution layer = layerOf(form);

@@ -2,6 +2,7 @@
 #include "layers/convolution.h"
 
 #include "backends/cpu/amx.h"
+#include "backends/cpu/convolution_lines.h"
 #include "backends/cpu/convolution_staging.h"
 #include "backends/cpu/convolution_winograd.h"
 #include "backends/cpu/gemm_epilogue.h"
@@ -15,9 +16,9 @@ namespace tenon::cpu
 
 namespace
 {
-//! Scratch memory: what each lane's products need, and staged lines.
+//! Scratch memory: what each lane's products need, staged lines, and strips of a chain that begins here.
 template <typename T>
-class PreparedConvolution final : public HostPrepared
+class PreparedConvolution final : public LineStep
 {
   public:
     PreparedConvolution(std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry,
@@ -28,7 +29,8 @@ class PreparedConvolution final : public HostPrepared
           mIsLinear{isLinear},
           mThreads{std::max(threads, 1)},
           mInHeight{geometry.window.inHeight},
-          mInWidth{geometry.window.inWidth}
+          mInWidth{geometry.window.inWidth},
+          mForm{lineFormOf(geometry, sizeof(T), mThreads)}
     {
         mDepth = mGeometry.window.kernelHeight * mGeometry.window.kernelWidth * mGeometry.channels / mGeometry.groups;
         if (wantsStaging(mGeometry))
@@ -36,57 +38,56 @@ class PreparedConvolution final : public HostPrepared
         else
             mZeros.resize(static_cast<size_t>(mGeometry.channels), T{});
         mLaneFloats = gemmScratch<T>(mDepth);
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
+        mForm.canFollow = mGeometry.isDirect;
+        constexpr size_t kCacheLine{64};
+        size_t const staged =
+            mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(T) : 0;
+        size_t const own = static_cast<size_t>(mThreads * mLaneFloats) * sizeof(float) + staged;
+        mForm.ownScratch = (own + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
     size_t scratchBytes() const noexcept override
     {
-        return static_cast<size_t>(mThreads * mLaneFloats) * sizeof(float)
-            + (mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(T) : 0);
+        return mForm.ownScratch + (byLines() == nullptr ? 0 : LineChain::scratchBytes(mForm));
+    }
+    LineStep const* byLines() const noexcept override
+    {
+        return mLaneFloats == 0 ? this : nullptr;
+    }
+    LineForm const& lineForm() const noexcept override
+    {
+        return mForm;
+    }
+    void prepareLines(Call const& call, Lane const& lane) const override
+    {
+        if (!mStaging.isUsed)
+            return;
+        copyLines({static_cast<T const*>(call.inputs[0]), mInHeight, mInWidth, mIsLinear}, mStaging, mGeometry,
+            stagedLines(call), lane);
+        lane.barrier();
+    }
+    void runLines(Call const& call, LineShare const& share) const override
+    {
+        int64_t const panels = panelsOf(mGeometry.maps / mGeometry.groups);
+        int64_t const width = mGeometry.window.outWidth;
+        int64_t const ring = share.inRing > 0 ? share.inRing : share.last;
+        for (int64_t at = share.first, end = at; at < share.last; at = end)
+        {
+            int64_t const round = at / ring * ring;
+            end = std::min(share.last, round + ring);
+            multiply(call, {at * width, end * width, 0, panels}, round * width, nullptr);
+        }
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        Geometry const& g = mGeometry;
-        auto const* x = static_cast<T const*>(call.inputs[0]);
-        auto* const scratch = static_cast<float*>(call.scratch);
-        if (mStaging.isUsed)
-        {
-            auto* const staged = reinterpret_cast<T*>(scratch + mThreads * mLaneFloats);
-            copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, mGeometry, staged, lane);
-            lane.barrier();
-            x = staged;
-        }
+        prepareLines(call, lane);
         // Where lanes need memory, more of them than were prepared for have none.
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
         if (lane.index >= lanes)
             return Done{};
-        BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
-        int64_t const maps = g.maps / g.groups;
-        int64_t const channels = g.channels / g.groups;
-        auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
+        Geometry const& g = mGeometry;
         int64_t const rows = g.images * g.window.outHeight * g.window.outWidth;
-        GemmShare const share = shareOf(rows, maps, lane.index, lanes, rowGrain<T>());
-        for (int64_t group = 0; group < g.groups; ++group)
-        {
-            Gemm<T> gemm;
-            gemm.rows = rows;
-            gemm.columns = maps;
-            gemm.segments = mStaging.isUsed ? g.window.kernelHeight : g.window.kernelHeight * g.window.kernelWidth;
-            gemm.length = mDepth / gemm.segments;
-            gemm.a = x + group * channels;
-            gemm.aStride = g.channels;
-            gemm.window = g.isDirect ? nullptr : &g.window;
-            gemm.zeros = mZeros.data();
-            gemm.setPanels(mLoaded->weights.template data<T>() + group * packedSize(mDepth, maps));
-            gemm.c = static_cast<T*>(call.outputs[0]) + group * maps;
-            gemm.cStride = g.maps;
-            gemm.bias = mHasBias ? bias + group * maps : nullptr;
-            epilogue.putInto(gemm);
-            storageFunctions<T>().runGemm(gemm, share, scratch + lane.index * mLaneFloats);
-            epilogue.advanceColumns(maps);
-        }
+        GemmShare const share = shareOf(rows, g.maps / g.groups, lane.index, lanes, rowGrain<T>());
+        multiply(call, share, 0, static_cast<float*>(call.scratch) + lane.index * mLaneFloats);
         return Done{};
     }
     void setBias(bool hasBias, size_t inputs)
@@ -96,6 +97,40 @@ class PreparedConvolution final : public HostPrepared
     }
 
   private:
+    T* stagedLines(Call const& call) const noexcept
+    {
+        return reinterpret_cast<T*>(static_cast<float*>(call.scratch) + mThreads * mLaneFloats);
+    }
+    //! All groups of the share. The first row that the input has is `firstRow`, of a direct product.
+    void multiply(Call const& call, GemmShare const& share, int64_t firstRow, float* scratch) const
+    {
+        Geometry const& g = mGeometry;
+        T const* const x = mStaging.isUsed ? stagedLines(call) : static_cast<T const*>(call.inputs[0]);
+        BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
+        int64_t const maps = g.maps / g.groups;
+        int64_t const channels = g.channels / g.groups;
+        auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
+        for (int64_t group = 0; group < g.groups; ++group)
+        {
+            Gemm<T> gemm;
+            gemm.rows = g.images * g.window.outHeight * g.window.outWidth;
+            gemm.columns = maps;
+            gemm.segments = mStaging.isUsed ? g.window.kernelHeight : g.window.kernelHeight * g.window.kernelWidth;
+            gemm.length = mDepth / gemm.segments;
+            gemm.a = x + group * channels - firstRow * g.channels;
+            gemm.aStride = g.channels;
+            gemm.window = g.isDirect ? nullptr : &g.window;
+            gemm.zeros = mZeros.data();
+            gemm.setPanels(mLoaded->weights.template data<T>() + group * packedSize(mDepth, maps));
+            gemm.c = static_cast<T*>(call.outputs[0]) + group * maps;
+            gemm.cStride = g.maps;
+            gemm.bias = mHasBias ? bias + group * maps : nullptr;
+            epilogue.putInto(gemm);
+            storageFunctions<T>().runGemm(gemm, share, scratch);
+            epilogue.advanceColumns(maps);
+        }
+    }
+
     std::shared_ptr<LoadedConvolution const> mLoaded;
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
@@ -103,6 +138,7 @@ class PreparedConvolution final : public HostPrepared
     int32_t mThreads;
     int64_t mInHeight;
     int64_t mInWidth;
+    LineForm mForm;
     int64_t mDepth{0};
     int64_t mLaneFloats{0};
     bool mHasBias{false};

@@ -1,5 +1,5 @@
 // Depthwise convolution in channels-last layout.
-#include "backends/cpu/convolution_geometry.h"
+#include "backends/cpu/convolution_lines.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/packing.h"
@@ -24,26 +24,58 @@ struct LoadedDepthwise : LoadedLayer<Convolution>
 };
 
 template <typename T>
-Step depthwiseStep(StepSource<LoadedDepthwise> const& from, Geometry const& geometry, GemmEpilogue steps, bool hasBias)
+class PreparedDepthwise final : public LineStep
 {
-    std::vector<T> zeros(static_cast<size_t>(geometry.channels), T{});
-    auto run = [loaded = from.loaded, geometry, steps = std::move(steps), hasBias, zeros = std::move(zeros)](
-                   Call const& call, int64_t first, int64_t last) {
-        BoundEpilogue<T> const epilogue = steps.bind<T>(call);
+  public:
+    PreparedDepthwise(StepSource<LoadedDepthwise> const& from, Geometry const& geometry, GemmEpilogue epilogue)
+        : mLoaded{from.loaded},
+          mGeometry{geometry},
+          mEpilogue{std::move(epilogue)},
+          mHasBias{isPresent(from.inputs, 2)},
+          mZeros(static_cast<size_t>(geometry.channels), T{}),
+          mForm{lineFormOf(geometry, sizeof(T), from.threads)}
+    {
+        mForm.canFollow = true;
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return LineChain::scratchBytes(mForm);
+    }
+    LineForm const& lineForm() const noexcept override
+    {
+        return mForm;
+    }
+    void runLines(Call const& call, LineShare const& share) const override
+    {
+        BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
         Depthwise<T> work;
-        work.window = geometry.window;
-        work.images = geometry.images;
-        work.channels = geometry.channels;
-        work.zeros = zeros.data();
+        work.window = mGeometry.window;
+        work.images = mGeometry.images;
+        work.channels = mGeometry.channels;
+        work.zeros = mZeros.data();
         work.in = static_cast<T const*>(call.inputs[0]);
-        work.kernel = loaded->weights.template data<T>();
+        work.inRing = share.inRing;
+        work.kernel = mLoaded->weights.template data<T>();
         work.out = static_cast<T*>(call.outputs[0]);
-        work.bias = hasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
+        work.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
         epilogue.putInto(work);
-        storageFunctions<T>().runDepthwise(work, first, last);
-    };
-    return sharedStep({geometry.images * geometry.window.outHeight}, std::move(run));
-}
+        storageFunctions<T>().runDepthwise(work, share.first, share.last);
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        auto const [first, last] = lane.part(mGeometry.images * mGeometry.window.outHeight);
+        runLines(call, {first, last});
+        return Done{};
+    }
+
+  private:
+    std::shared_ptr<LoadedDepthwise const> mLoaded;
+    Geometry mGeometry;
+    GemmEpilogue mEpilogue;
+    bool mHasBias;
+    std::vector<T> mZeros;
+    LineForm mForm;
+};
 
 Step stepOfDepthwise(StepSource<LoadedDepthwise> const& from)
 {
@@ -60,7 +92,7 @@ Step stepOfDepthwise(StepSource<LoadedDepthwise> const& from)
     GemmEpilogue epilogue = TENON_TRY(
         GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
     return withStorage(x.dtype, [&]<typename T>(T) {
-        return depthwiseStep<T>(from, geometry, std::move(epilogue), isPresent(from.inputs, 2));
+        return Step{std::make_shared<PreparedDepthwise<T> const>(from, geometry, std::move(epilogue))};
     });
 }
 

@@ -5,6 +5,7 @@
 #include "device/host/host_kernel.h"
 
 #include <cstring>
+#include <xmmintrin.h>
 
 namespace tenon::cpu
 {
@@ -38,11 +39,37 @@ struct StagedFrom
     bool isLinear; //!< Row-major, else channels-last.
 };
 
+//! Four pixels of three channels at a time; how many pixels that were.
+inline int64_t joinThrees(float const* from, int64_t plane, int64_t width, float* to) noexcept
+{
+    int64_t i{0};
+    for (; i + 4 <= width; i += 4, to += 12)
+    {
+        __m128 const a = _mm_loadu_ps(from + i);
+        __m128 const b = _mm_loadu_ps(from + plane + i);
+        __m128 const c = _mm_loadu_ps(from + 2 * plane + i);
+        __m128 const low = _mm_unpacklo_ps(a, b);  // a0 b0 a1 b1
+        __m128 const high = _mm_unpackhi_ps(a, b); // a2 b2 a3 b3
+        __m128 const ca = _mm_shuffle_ps(c, a, _MM_SHUFFLE(1, 1, 0, 0));
+        __m128 const bc = _mm_shuffle_ps(b, c, _MM_SHUFFLE(1, 1, 1, 1));
+        __m128 const cab = _mm_shuffle_ps(c, high, _MM_SHUFFLE(3, 2, 2, 2));
+        __m128 const bc3 = _mm_shuffle_ps(high, c, _MM_SHUFFLE(3, 3, 3, 3));
+        _mm_storeu_ps(to, _mm_shuffle_ps(low, ca, _MM_SHUFFLE(2, 0, 1, 0)));      // a0 b0 c0 a1
+        _mm_storeu_ps(to + 4, _mm_shuffle_ps(bc, high, _MM_SHUFFLE(1, 0, 2, 0))); // b1 c1 a2 b2
+        _mm_storeu_ps(to + 8, _mm_shuffle_ps(cab, bc3, _MM_SHUFFLE(2, 0, 2, 0))); // c2 a3 b3 c3
+    }
+    return i;
+}
+
 //! Pixels of C channels, which lie `plane` elements apart.
 template <int C, typename T>
 void joinChannels(T const* from, int64_t plane, int64_t width, T* to)
 {
-    for (int64_t i = 0; i < width; ++i, to += C)
+    int64_t first{0};
+    if constexpr (C == 3 && std::is_same_v<T, float>)
+        first = joinThrees(from, plane, width, to);
+    to += first * C;
+    for (int64_t i = first; i < width; ++i, to += C)
 #pragma GCC unroll 4
         for (int c = 0; c < C; ++c)
             to[c] = from[c * plane + i];

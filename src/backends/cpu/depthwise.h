@@ -14,6 +14,7 @@ struct Depthwise
     int64_t images{0};
     int64_t channels{0};
     T const* in{nullptr};
+    int64_t inRing{0};        //!< Lines of a ring that the input's stand in, counted over all images; 0: all are there.
     T const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels]
     T* out{nullptr};          //!< Dense.
     T const* bias{nullptr};

@@ -1,6 +1,10 @@
 // TeamRun: steps one after the other on all lanes, or side by side on groups of them.
 #include "backends/cpu/team_run.h"
 
+#include "backends/cpu/line_chain.h"
+
+#include <algorithm>
+
 namespace tenon::cpu
 {
 
@@ -80,8 +84,8 @@ void TeamRun::runCollective(void* context, int32_t index, TeamBarrier& barrier)
         if (groups.count > 0)
             run.runBeside(at, end, groups, lane);
         else
-            run.runTogether(at, lane);
-        at = groups.count > 0 ? end : at + 1;
+            end = run.runTogether(at, lane);
+        at = end;
         if (run.isStoppedAfter(at - 1))
             break;
     }
@@ -90,19 +94,30 @@ void TeamRun::runCollective(void* context, int32_t index, TeamBarrier& barrier)
         run.mNext = at;
 }
 
-void TeamRun::runTogether(size_t at, Lane const& lane)
+size_t TeamRun::runTogether(size_t at, Lane const& lane)
 {
-    bool const isObserved = mOptions.observer != nullptr;
-    Clock::time_point const start = isObserved ? Clock::now() : Clock::time_point{};
+    if (mOptions.observer == nullptr)
+    {
+        LineChain const chain{mLaunches.subspan(at), lane.count};
+        size_t const last = at + std::max<size_t>(chain.count(), 1) - 1;
+        if (chain.count() > 0)
+            chain.run(lane);
+        else
+            step(at, lane, 0);
+        if (lane.index == 0)
+            ask(last, 0);
+        lane.barrier();
+        return last + 1;
+    }
+    Clock::time_point const start = Clock::now();
     step(at, lane, 0);
     if (lane.index == 0)
         ask(at, 0);
     lane.barrier();
-    if (!isObserved)
-        return;
     if (lane.index == 0)
         observe(at, start);
     lane.barrier();
+    return at + 1;
 }
 
 void TeamRun::runBeside(size_t from, size_t to, LaneGroups const& groups, Lane const& lane)

@@ -30,8 +30,8 @@ class TeamRun
     //! One lane's way through consecutive collective steps. Every lane makes the same decisions between the same
     //! barriers.
     static void runCollective(void* context, int32_t index, TeamBarrier& barrier);
-    //! All lanes do the step.
-    void runTogether(size_t at, Lane const& lane);
+    //! All lanes do the step, or the chain that begins with it; the step behind.
+    size_t runTogether(size_t at, Lane const& lane);
     //! The lane's part of the steps [from, to), which groups of lanes do side by side.
     void runBeside(size_t from, size_t to, LaneGroups const& groups, Lane const& lane);
     //! How the steps from `from` to the next fence run. The same for every lane.

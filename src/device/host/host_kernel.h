@@ -32,9 +32,16 @@ struct Lane
     }
 };
 
+class LineStep;
+
 class HostPrepared : public Prepared
 {
   public:
+    //! Not null: lanes can also do the step line by line.
+    virtual LineStep const* byLines() const noexcept
+    {
+        return nullptr;
+    }
     //! True: every lane of the team calls run (single program, each takes its part). False: one thread calls it, and it
     //! may use the team by itself.
     virtual bool isCollective() const noexcept = 0;

@@ -1,0 +1,217 @@
+// LineChain: which steps go together, how high strips are, and one strip after the other.
+#include "backends/cpu/line_chain.h"
+
+#include <algorithm>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+//! Bytes per lane of a tensor below which it stays in the second cache anyway; and of all strips of a lane together, so
+//! that weights and the strips' neighbours stay there beside them.
+constexpr int64_t kLeastBytes{int64_t{384} << 10};
+constexpr int64_t kStripBytes{int64_t{512} << 10};
+//! Lanes make the lines at their seams twice: at most one of so many.
+constexpr int64_t kLeastLinesPerTwice{12};
+
+bool overlap(void const* a, int64_t aBytes, void const* b, int64_t bBytes) noexcept
+{
+    auto const x = reinterpret_cast<uintptr_t>(a);
+    auto const y = reinterpret_cast<uintptr_t>(b);
+    return x < y + static_cast<uintptr_t>(bBytes) && y < x + static_cast<uintptr_t>(aBytes);
+}
+
+//! Where line 0 would be when line `first` is at `memory`. Integers: it may be no address of anything.
+char* lineZero(char* memory, int64_t first, int64_t lineBytes) noexcept
+{
+    return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(memory) - static_cast<uintptr_t>(first * lineBytes));
+}
+
+bool isLarge(LineForm const& form, int32_t lanes) noexcept
+{
+    return form.outBytes() / std::max(lanes, 1) >= kLeastBytes;
+}
+} // namespace
+
+size_t LineChain::scratchBytes(LineForm const& form) noexcept
+{
+    return isLarge(form, form.lanes) ? static_cast<size_t>(form.lanes * kStripBytes) : 0;
+}
+
+LineChain::LineChain(std::span<Launch const> launches, int32_t lanes) noexcept
+{
+    LineStep const* const head = launches[0].isHandedOver ? hostPrepared(*launches[0].prepared).byLines() : nullptr;
+    if (head == nullptr)
+        return;
+    mMembers[0] = {&launches[0], head, head->lineForm()};
+    mCount = 1;
+    for (; mCount < std::min(kMaxSteps, launches.size()) && follows(launches[mCount], lanes); ++mCount)
+    {
+        LineStep const* const step = hostPrepared(*launches[mCount].prepared).byLines();
+        mMembers[mCount] = {&launches[mCount], step, step->lineForm()};
+    }
+    while (mCount > 1 && (endsWide() || !isApart() || !findHeight() || !isWorthSeams(lanes)))
+        --mCount;
+    if (mCount == 1)
+        mCount = 0;
+}
+
+bool LineChain::follows(Launch const& next, int32_t lanes) const noexcept
+{
+    Member const& last = mMembers[mCount - 1];
+    LineStep const* const step = hostPrepared(*next.prepared).byLines();
+    if (!last.launch->isHandedOver || step == nullptr)
+        return false;
+    LineForm const& form = step->lineForm();
+    return form.canFollow && form.ownScratch == 0 && form.lanes == last.form.lanes && isLarge(last.form, form.lanes)
+        && isLarge(last.form, lanes) && form.images == last.form.images && form.inHeight == last.form.outHeight
+        && form.inLineBytes == last.form.outLineBytes && next.inputCount <= kMaxOperands
+        && last.launch->inputCount <= kMaxOperands && next.call.inputs[0] == last.launch->call.outputs[0];
+}
+
+int64_t LineChain::bytesAt(int64_t height) noexcept
+{
+    constexpr int64_t kCacheLine{64};
+    int64_t bytes{0};
+    int64_t lines{height};
+    for (size_t i = mCount - 1; i-- > 0;)
+    {
+        LineForm const& next = mMembers[i + 1].form;
+        lines = std::min((lines - 1) * next.stride + next.reach, next.inHeight);
+        mMembers[i].room = lines;
+        mMembers[i].position = bytes;
+        bytes += (lines * mMembers[i].form.outLineBytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    }
+    return bytes;
+}
+
+bool LineChain::findHeight() noexcept
+{
+    int64_t height = mMembers[mCount - 1].form.outHeight;
+    while (height > 0 && bytesAt(height) > kStripBytes)
+        height = height > 16 ? height / 2 : height - 1;
+    mHeight = height;
+    return height > 0;
+}
+
+bool LineChain::endsWide() const noexcept
+{
+    Member const& last = mMembers[mCount - 1];
+    return last.launch->isHandedOver && last.form.outBytes() > mMembers[mCount - 2].form.outBytes();
+}
+
+bool LineChain::isWorthSeams(int32_t lanes) const noexcept
+{
+    LineForm const& form = mMembers[mCount - 1].form;
+    int64_t lines = form.images * form.outHeight / lanes;
+    int64_t twice{0};
+    for (size_t i = mCount - 1; lanes > 1 && i > 0; --i)
+    {
+        LineForm const& next = mMembers[i].form;
+        lines *= next.stride;
+        twice = twice * next.stride + std::max<int64_t>(next.reach - next.stride, 0);
+        if (twice * kLeastLinesPerTwice > lines)
+            return false;
+    }
+    return true;
+}
+
+bool LineChain::isApart() const noexcept
+{
+    Member const& last = mMembers[mCount - 1];
+    void const* const out = last.launch->call.outputs[0];
+    Member const& head = mMembers[0];
+    if (overlap(out, last.form.outBytes(), head.launch->call.inputs[0], head.form.inBytes()))
+        return false;
+    for (size_t i = 0; i < mCount; ++i)
+        for (size_t k = 1; k < mMembers[i].launch->inputCount; ++k)
+        {
+            // Operands of epilogues are as large as the output at most. One that the last step adds to may be it.
+            void const* const operand = mMembers[i].launch->call.inputs[k];
+            bool const isInPlace = i == mCount - 1 && operand == out;
+            if (operand != nullptr && !isInPlace
+                && overlap(out, last.form.outBytes(), operand, mMembers[i].form.outBytes()))
+                return false;
+        }
+    return true;
+}
+
+LineChain::Lines LineChain::inputOf(LineForm const& form, Lines lines) noexcept
+{
+    if (lines.first >= lines.last)
+        return {0, 0};
+    int64_t const image = lines.first / form.outHeight;
+    int64_t const top = (lines.first - image * form.outHeight) * form.stride - form.padTop;
+    int64_t const bottom = (lines.last - 1 - image * form.outHeight) * form.stride - form.padTop + form.reach;
+    int64_t const first = std::clamp<int64_t>(top, 0, form.inHeight);
+    int64_t const last = std::clamp<int64_t>(bottom, first, form.inHeight);
+    return {image * form.inHeight + first, image * form.inHeight + last};
+}
+
+void LineChain::run(Lane const& lane) const
+{
+    Member const& head = mMembers[0];
+    LineForm const& form = mMembers[mCount - 1].form;
+    head.step->prepareLines(head.launch->call, lane);
+    int32_t const lanes = std::min(lane.count, head.form.lanes);
+    if (lane.index >= lanes)
+        return;
+    char* const memory =
+        static_cast<char*>(head.launch->call.scratch) + head.form.ownScratch + lane.index * kStripBytes;
+    auto const [first, last] = Lane{lane.index, lanes, nullptr, nullptr}.part(form.images * form.outHeight);
+    Done done{};
+    for (int64_t at = first; at < last;)
+    {
+        int64_t const endOfImage = (at / form.outHeight + 1) * form.outHeight;
+        int64_t const end = std::min({at + mHeight, last, endOfImage});
+        runStrip({at, end}, memory, done);
+        at = end;
+    }
+}
+
+void LineChain::runStrip(Lines lines, char* memory, Done& done) const
+{
+    std::array<Lines, kMaxSteps> fresh;
+    fresh[mCount - 1] = lines;
+    for (size_t i = mCount - 1; i-- > 0;)
+    {
+        fresh[i] = inputOf(mMembers[i + 1].form, fresh[i + 1]);
+        fresh[i].first = std::min(std::max(fresh[i].first, done[i]), fresh[i].last);
+        done[i] = std::max(done[i], fresh[i].last);
+    }
+    for (size_t i = 0; i < mCount; ++i)
+        if (fresh[i].first < fresh[i].last)
+            runMember(i, fresh[i], memory);
+}
+
+void LineChain::runMember(size_t index, Lines lines, char* memory) const
+{
+    Member const& member = mMembers[index];
+    std::array<void const*, kMaxOperands> inputs;
+    std::copy_n(member.launch->call.inputs, member.launch->inputCount, inputs.begin());
+    void* output = member.launch->call.outputs[0];
+    Call call = member.launch->call;
+    call.inputs = inputs.data();
+    call.outputs = &output;
+    LineShare share{lines.first, lines.last};
+    if (index > 0)
+    {
+        Member const& before = mMembers[index - 1];
+        inputs[0] = memory + before.position;
+        share.inRing = before.room;
+    }
+    if (index == mCount - 1)
+        return member.step->runLines(call, share);
+    // To its own ring, which may end within the lines.
+    for (int64_t at = lines.first; at < lines.last; at = share.last)
+    {
+        int64_t const round = at / member.room * member.room;
+        share.first = at;
+        share.last = std::min(lines.last, round + member.room);
+        output = lineZero(memory + member.position, round, member.form.outLineBytes);
+        member.step->runLines(call, share);
+    }
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,63 @@
+// LineStep: a step over images whose lines are made one by one, each from a few lines of the first operand.
+#pragma once
+
+#include "device/host/host_kernel.h"
+
+namespace tenon
+{
+
+//! Which lines of the first operand a line of the output needs. Lines are counted over all images.
+struct LineForm
+{
+    int64_t images{0};
+    int64_t inHeight{0};
+    int64_t outHeight{0};
+    int64_t stride{1}; //!< Lines of the input from one line of the output to the next.
+    int64_t padTop{0};
+    int64_t reach{1}; //!< Lines of the input that one line needs.
+    int64_t inLineBytes{0};
+    int64_t outLineBytes{0};
+    bool canFollow{false}; //!< It finds its input in a ring of lines, too.
+    size_t ownScratch{0};  //!< What run() and prepareLines() need, at the beginning of the step's scratch memory.
+    int32_t lanes{1};      //!< That it was prepared for.
+
+    int64_t inBytes() const noexcept
+    {
+        return images * inHeight * inLineBytes;
+    }
+    int64_t outBytes() const noexcept
+    {
+        return images * outHeight * outLineBytes;
+    }
+};
+
+//! Lines [first, last) of the output. `inRing`: line i of the input is at place i mod inRing; 0: all of them are there.
+struct LineShare
+{
+    int64_t first{0};
+    int64_t last{0};
+    int64_t inRing{0};
+};
+
+class LineStep : public HostPrepared
+{
+  public:
+    bool isCollective() const noexcept final
+    {
+        return true;
+    }
+    LineStep const* byLines() const noexcept override
+    {
+        return this;
+    }
+    virtual LineForm const& lineForm() const noexcept = 0;
+    //! All lanes call it before the first line; behind it they have passed a barrier where they need one.
+    virtual void prepareLines(Call const& call, Lane const& lane) const
+    {
+        static_cast<void>(call);
+        static_cast<void>(lane);
+    }
+    virtual void runLines(Call const& call, LineShare const& share) const = 0;
+};
+
+} // namespace tenon
