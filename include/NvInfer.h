@@ -3892,7 +3892,7 @@ class IAttention : public INoCopy
     //! Sets where the sequences of a packed query begin (11.1): kINT32 or kINT64 [batch + 1], from 0 to the number of
     //! all tokens.
     //! \return whether it was taken.
-    bool setQueryLengths(ITensor& lengths) noexcept
+    bool setQueryLengths(ITensor* lengths) noexcept
     {
         return mImpl->setQueryLengths(lengths);
     }
@@ -3906,7 +3906,7 @@ class IAttention : public INoCopy
     //! Sets the lengths of keys and values (11.1), kINT32 or kINT64: of padded ones how many of each sequence count
     //! [batch], of packed ones where the sequences begin [batch + 1].
     //! \return whether it was taken.
-    bool setKeyValueLengths(ITensor& lengths) noexcept
+    bool setKeyValueLengths(ITensor* lengths) noexcept
     {
         return mImpl->setKeyValueLengths(lengths);
     }
@@ -4011,7 +4011,7 @@ class IKVCacheUpdateLayer : public ILayer
     //! Sets where the sequences of a packed update begin (11.1): kINT32 or kINT64 [batch + 1], from 0 to the number of
     //! all tokens. The same as input 3.
     //! \return whether it was taken.
-    bool setUpdateLengths(ITensor& lengths) noexcept
+    bool setUpdateLengths(ITensor* lengths) noexcept
     {
         return mImpl->setUpdateLengths(lengths);
     }
@@ -5293,7 +5293,7 @@ class TRT_DEPRECATED IAlgorithmSelector : public IVersionedInterface
     //! \param choices the algorithms.
     //! \param nbChoices their number.
     //! \param selection receives the indices of those to choose from.
-    //! \return how many were written; negative to leave the choice to the builder.
+    //! \return how many were written; 0 or less: the builder chooses, but 0 fails under kREJECT_EMPTY_ALGORITHMS.
     virtual int32_t selectAlgorithms(IAlgorithmContext const& context, IAlgorithm const* const* choices,
         int32_t nbChoices, int32_t* selection) noexcept = 0;
 
@@ -5959,17 +5959,46 @@ class IBuilderConfig : public INoCopy
         return mImpl->getNbPluginsToSerialize();
     }
 
+#if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR == 11
+    //! Sets how many streams beside the caller's a run may use. -1 at first: the builder decides.
+    //! \return whether the number was taken; a negative one is refused with an error.
+    __attribute__((abi_tag("compat11"))) bool setMaxAuxStreams(int32_t nbStreams) noexcept
+    {
+        mImpl->setMaxAuxStreams(nbStreams);
+        return mImpl->getMaxAuxStreams() == nbStreams;
+    }
+#else
     //! Sets how many streams beside the caller's a run may use. -1 at first: the builder decides. A negative number is
     //! refused with an error.
     void setMaxAuxStreams(int32_t nbStreams) noexcept
     {
         mImpl->setMaxAuxStreams(nbStreams);
     }
+#endif
 
     //! Returns how many streams beside the caller's a run may use.
     int32_t getMaxAuxStreams() const noexcept
     {
         return mImpl->getMaxAuxStreams();
+    }
+
+    //! Chooses one of the ways to build that getAllBuildRoutes() lists (11.1); null or empty: the standard one.
+    //! \return whether there is such a way.
+    bool setBuildRoute(char const* route) noexcept
+    {
+        return mImpl->setBuildRoute(route);
+    }
+
+    //! \return the way to build that is taken (11.1).
+    char const* getBuildRoute() const noexcept
+    {
+        return mImpl->getBuildRoute();
+    }
+
+    //! \return all ways to build, separated by commas (11.1).
+    char const* getAllBuildRoutes() const noexcept
+    {
+        return mImpl->getAllBuildRoutes();
     }
 
     //! Sets who follows the build; null for nobody.

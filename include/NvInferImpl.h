@@ -292,9 +292,9 @@ class VAttention : public VRoot
     virtual AttentionIOForm getQueryForm() const noexcept = 0;
     virtual bool setKeyValueForm(AttentionIOForm form) noexcept = 0;
     virtual AttentionIOForm getKeyValueForm() const noexcept = 0;
-    virtual bool setQueryLengths(ITensor& lengths) noexcept = 0;
+    virtual bool setQueryLengths(ITensor* lengths) noexcept = 0;
     virtual ITensor* getQueryLengths() const noexcept = 0;
-    virtual bool setKeyValueLengths(ITensor& lengths) noexcept = 0;
+    virtual bool setKeyValueLengths(ITensor* lengths) noexcept = 0;
     virtual ITensor* getKeyValueLengths() const noexcept = 0;
 };
 
@@ -442,6 +442,11 @@ class VBuilderConfig : public VRoot
     // What 8.6 had besides.
     virtual void setMinTimingIterations(int32_t minTiming) noexcept = 0;
     virtual int32_t getMinTimingIterations() const noexcept = 0;
+
+    // What 11.1 has besides.
+    virtual bool setBuildRoute(char const* route) noexcept = 0;
+    virtual char const* getBuildRoute() const noexcept = 0;
+    virtual char const* getAllBuildRoutes() const noexcept = 0;
 };
 
 //! The calls behind ICastLayer, in binary order.
@@ -910,7 +915,7 @@ class VKVCacheUpdateLayer : public VRoot
     // What 11.1 has besides.
     virtual bool setUpdateForm(AttentionIOForm form) noexcept = 0;
     virtual AttentionIOForm getUpdateForm() const noexcept = 0;
-    virtual bool setUpdateLengths(ITensor& lengths) noexcept = 0;
+    virtual bool setUpdateLengths(ITensor* lengths) noexcept = 0;
     virtual ITensor* getUpdateLengths() const noexcept = 0;
 };
 

@@ -650,6 +650,13 @@ class ILoggerFinder
     virtual ~ILoggerFinder() = default;
 };
 
+//! 11.1 has them here.
+namespace v_1_0
+{
+using nvinfer1::ILogger;
+using nvinfer1::ILoggerFinder;
+} // namespace v_1_0
+
 //! A wish about memory that is asked for.
 enum class AllocatorFlag : int32_t
 {

@@ -5,9 +5,9 @@
 #define NV_INFER_VERSION_H
 
 // -DTRT_COMPAT_MAJOR=8 before the first of these headers makes them answer as 8.6.1 where the generations exclude each
-// other; without it they answer as 10.16.
-#if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR != 8 && TRT_COMPAT_MAJOR != 10
-#error "TRT_COMPAT_MAJOR may be 8 or 10"
+// other; without it they answer as 10.16. 11 gives IBuilderConfig::setMaxAuxStreams the result that it has in 11.1.
+#if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR != 8 && TRT_COMPAT_MAJOR != 10 && TRT_COMPAT_MAJOR != 11
+#error "TRT_COMPAT_MAJOR may be 8, 10 or 11"
 #endif
 
 #if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR == 8

@@ -128,7 +128,11 @@ SPECIAL = {
         "key_value_lengths: ITensor | None",
     ],
     "IKVCacheUpdateLayer": ["update_form: AttentionIOForm", "update_lengths: ITensor | None"],
-    "IBuilderConfig": ["max_workspace_size: int"],
+    "IBuilderConfig": [
+        "max_workspace_size: int",
+        "build_route: str",
+        "@property\ndef all_build_routes(self) -> str: ...",
+    ],
     "Builder": ["max_batch_size: int"],
     "IHostMemory": [
         "def __buffer__(self, flags: int, /) -> memoryview: ...",

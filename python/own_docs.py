@@ -74,6 +74,8 @@ OWN = {
     "IBuilderConfig.set_quantization_flag": "Adds one flag of quantization.\n:param flag: the flag.",
     "IBuilderConfig.max_workspace_size": "How many bytes of workspace may be used; the same as the limit of the pool "
     "MemoryPoolType.WORKSPACE.",
+    "IBuilderConfig.build_route": "The way from a network to a plan, one of `all_build_routes` (11.1).",
+    "IBuilderConfig.all_build_routes": "All ways from a network to a plan, separated by commas (11.1).",
     "IBuilderConfig.plugins_to_serialize": "The files of the plugin libraries that the plan is to carry.",
     "ISymExpr.dtype": "The argument's type.",
     "ISymExpr.expr": "The expression, an IDimensionExpr.",

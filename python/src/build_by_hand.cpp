@@ -170,6 +170,15 @@ void bindBuilder(py::module_& m)
             self.setPluginsToSerialize(pointers.data(), static_cast<int32_t>(pointers.size()));
         },
         docOf("IBuilderConfig.plugins_to_serialize"));
+    config.def_property(
+        "build_route", [](IBuilderConfig const& self) { return self.getBuildRoute(); },
+        [](IBuilderConfig& self, std::string const& route) {
+            checked("IBuilderConfig.build_route", [&] { return self.setBuildRoute(route.c_str()); });
+        },
+        docOf("IBuilderConfig.build_route"));
+    config.def_property_readonly(
+        "all_build_routes", [](IBuilderConfig const& self) { return self.getAllBuildRoutes(); },
+        docOf("IBuilderConfig.all_build_routes"));
 }
 
 //! Lists of the API's own: types apart from std::vector, which becomes a list of Python's.

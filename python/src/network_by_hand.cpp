@@ -204,7 +204,7 @@ void bindCacheExtras(py::module_& m)
         py::cpp_function(
             [](T const& self) { return self.getUpdateLengths(); }, py::return_value_policy::reference_internal),
         py::cpp_function([](T& self, ITensor& lengths) {
-            checked("IKVCacheUpdateLayer.update_lengths", [&] { return self.setUpdateLengths(present(lengths)); });
+            checked("IKVCacheUpdateLayer.update_lengths", [&] { return self.setUpdateLengths(&present(lengths)); });
         }),
         docOf("IKVCacheUpdateLayer.update_lengths"));
 }
@@ -222,13 +222,13 @@ void bindAttentionExtras(py::module_& m)
                 T& self, AttentionIOForm value) { checked(whole.c_str(), [&] { return (self.*set)(value); }); },
             docOf(whole.c_str()));
     };
-    auto const lengths = [&c](char const* name, ITensor* (T::*get)() const, bool (T::*set)(ITensor&)) {
+    auto const lengths = [&c](char const* name, ITensor* (T::*get)() const, bool (T::*set)(ITensor*)) {
         std::string const whole = std::string{"IAttention."} + name;
         c.def_property(name,
             py::cpp_function(
                 [get](T const& self) { return (self.*get)(); }, py::return_value_policy::reference_internal),
             py::cpp_function([set, whole](T& self, ITensor& tensor) {
-                checked(whole.c_str(), [&] { return (self.*set)(present(tensor)); });
+                checked(whole.c_str(), [&] { return (self.*set)(&present(tensor)); });
             }),
             docOf(whole.c_str()));
     };

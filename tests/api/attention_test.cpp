@@ -132,8 +132,8 @@ TEST_F(AttentionCalls, packedSequencesNeedTheirLengths)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "has no lengths of its packed query"), 1) << logger.errors();
     ITensor* begins = network->addInput("begins", DataType::kINT32, dims({3}));
     ITensor* keyBegins = network->addInput("keyBegins", DataType::kINT64, dims({3}));
-    EXPECT_TRUE(packed->setQueryLengths(*begins));
-    EXPECT_TRUE(packed->setKeyValueLengths(*keyBegins));
+    EXPECT_TRUE(packed->setQueryLengths(begins));
+    EXPECT_TRUE(packed->setKeyValueLengths(keyBegins));
     EXPECT_EQ(packed->getQueryLengths(), begins);
     EXPECT_EQ(packed->getKeyValueLengths(), keyBegins);
     EXPECT_EQ(extents(packed->getOutput(0)->getDimensions()), (std::vector<int64_t>{5, 2, 4}));

@@ -144,3 +144,12 @@ def test_what_is_no_attention_is_refused() -> None:
     assert not attention.set_input(3, q) and attention.set_input(1, q)
     with pytest.raises(TypeError):
         net.network.add_attention(q, q, None, SOFTMAX, False)
+
+
+def test_there_is_one_route_of_a_build() -> None:
+    """11.1 lets a configuration choose among several."""
+    config = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR)).create_builder_config()
+    assert config.build_route == config.all_build_routes == "standard"
+    config.build_route = "standard"
+    with pytest.raises(RuntimeError, match="build_route"):
+        config.build_route = "scenic"

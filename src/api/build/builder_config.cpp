@@ -5,6 +5,7 @@
 #include "api/build/builder.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ using namespace nvinfer1;
 namespace
 {
 constexpr int32_t kHighestLevel{5};
+constexpr char kStandardRoute[]{"standard"};
+constexpr size_t kMaxShownRoute{100};
 
 size_t physicalMemory() noexcept
 {
@@ -308,6 +311,26 @@ bool BuilderConfig::setRemoteAutoTuningConfig(char const* config) noexcept
 char const* BuilderConfig::getRemoteAutoTuningConfig() const noexcept
 {
     return "";
+}
+
+//! There is one way from a network to a plan: passes, then the planner.
+bool BuilderConfig::setBuildRoute(char const* route) noexcept
+{
+    if (route == nullptr || *route == '\0' || std::string_view{route} == kStandardRoute)
+        return true;
+    return mBuilder->reporting().fail(
+        badArgument("IBuilderConfig::setBuildRoute: there is no route '{}'; there is '{}'",
+            std::string_view{route}.substr(0, kMaxShownRoute), kStandardRoute));
+}
+
+char const* BuilderConfig::getBuildRoute() const noexcept
+{
+    return kStandardRoute;
+}
+
+char const* BuilderConfig::getAllBuildRoutes() const noexcept
+{
+    return kStandardRoute;
 }
 
 } // namespace tenon::api

@@ -73,6 +73,9 @@ class BuilderConfig final : public BuilderConfigAccessors, public Fronted<nvinfe
     void setMaxAuxStreams(int32_t nbStreams) noexcept override;
     bool setRemoteAutoTuningConfig(char const* config) noexcept override;
     char const* getRemoteAutoTuningConfig() const noexcept override;
+    bool setBuildRoute(char const* route) noexcept override;
+    char const* getBuildRoute() const noexcept override;
+    char const* getAllBuildRoutes() const noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override;

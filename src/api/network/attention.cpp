@@ -28,8 +28,8 @@ void AttentionInputLayer::setInput(int32_t index, ITensor& tensor) noexcept
     {
     case RaggedAttention::kMask: mAttention->setMask(tensor); return;
     case RaggedAttention::kScale: mAttention->setNormalizationQuantizeScale(tensor); return;
-    case RaggedAttention::kQueryLengths: mAttention->setQueryLengths(tensor); return;
-    case RaggedAttention::kKeyValueLengths: mAttention->setKeyValueLengths(tensor); return;
+    case RaggedAttention::kQueryLengths: mAttention->setQueryLengths(&tensor); return;
+    case RaggedAttention::kKeyValueLengths: mAttention->setKeyValueLengths(&tensor); return;
     default: mAttention->setInput(index, tensor);
     }
 }

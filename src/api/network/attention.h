@@ -60,9 +60,9 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
     nvinfer1::AttentionIOForm getQueryForm() const noexcept override;
     bool setKeyValueForm(nvinfer1::AttentionIOForm form) noexcept override;
     nvinfer1::AttentionIOForm getKeyValueForm() const noexcept override;
-    bool setQueryLengths(ITensor& lengths) noexcept override;
+    bool setQueryLengths(ITensor* lengths) noexcept override;
     ITensor* getQueryLengths() const noexcept override;
-    bool setKeyValueLengths(ITensor& lengths) noexcept override;
+    bool setKeyValueLengths(ITensor* lengths) noexcept override;
     ITensor* getKeyValueLengths() const noexcept override;
     bool setDecomposable(bool decomposable) noexcept override;
     bool getDecomposable() const noexcept override;
@@ -75,6 +75,7 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
   private:
     //! Into both layers; whether it was taken.
     bool put(int32_t index, ITensor& tensor) noexcept;
+    bool putLengths(char const* call, int32_t index, ITensor* tensor) noexcept;
     ITensor* optional(int32_t index) const noexcept;
     bool setForm(char const* call, nvinfer1::AttentionIOForm& form, nvinfer1::AttentionIOForm value) noexcept;
     //! Beyond what the layer Attention, and its kernels, know.

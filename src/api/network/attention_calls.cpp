@@ -73,6 +73,11 @@ bool AttentionCalls::put(int32_t index, ITensor& tensor) noexcept
     return optional(index) == &tensor;
 }
 
+bool AttentionCalls::putLengths(char const* call, int32_t index, ITensor* tensor) noexcept
+{
+    return tensor == nullptr ? refuse(call, "the tensor of lengths is null") : put(index, *tensor);
+}
+
 ITensor* AttentionCalls::optional(int32_t index) const noexcept
 {
     return mLayer.hasInput(index) ? mLayer.getInput(index) : nullptr;
@@ -203,9 +208,9 @@ AttentionIOForm AttentionCalls::getKeyValueForm() const noexcept
     return mKeyValueForm;
 }
 
-bool AttentionCalls::setQueryLengths(ITensor& lengths) noexcept
+bool AttentionCalls::setQueryLengths(ITensor* lengths) noexcept
 {
-    return put(RaggedAttention::kQueryLengths, lengths);
+    return putLengths("IAttention::setQueryLengths", RaggedAttention::kQueryLengths, lengths);
 }
 
 ITensor* AttentionCalls::getQueryLengths() const noexcept
@@ -213,9 +218,9 @@ ITensor* AttentionCalls::getQueryLengths() const noexcept
     return optional(RaggedAttention::kQueryLengths);
 }
 
-bool AttentionCalls::setKeyValueLengths(ITensor& lengths) noexcept
+bool AttentionCalls::setKeyValueLengths(ITensor* lengths) noexcept
 {
-    return put(RaggedAttention::kKeyValueLengths, lengths);
+    return putLengths("IAttention::setKeyValueLengths", RaggedAttention::kKeyValueLengths, lengths);
 }
 
 ITensor* AttentionCalls::getKeyValueLengths() const noexcept

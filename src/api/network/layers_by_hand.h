@@ -230,7 +230,7 @@ class KVCacheUpdateLayer final : public KVCacheUpdateAccessors
 
     bool setCacheMode(nvinfer1::KVCacheMode cacheMode) noexcept override;
     bool setUpdateForm(nvinfer1::AttentionIOForm form) noexcept override;
-    bool setUpdateLengths(nvinfer1::ITensor& lengths) noexcept override;
+    bool setUpdateLengths(nvinfer1::ITensor* lengths) noexcept override;
     nvinfer1::ITensor* getUpdateLengths() const noexcept override;
 };
 

@@ -184,10 +184,15 @@ bool KVCacheUpdateLayer::setUpdateForm(AttentionIOForm form) noexcept
     return true;
 }
 
-bool KVCacheUpdateLayer::setUpdateLengths(ITensor& lengths) noexcept
+bool KVCacheUpdateLayer::setUpdateLengths(ITensor* lengths) noexcept
 {
-    LayerBase::setInput(KVCacheUpdate::kLengths, lengths);
-    return getUpdateLengths() == &lengths;
+    if (lengths == nullptr)
+    {
+        log().error(badArgument("IKVCacheUpdateLayer::setUpdateLengths: [layer '{}'] the tensor is null", name()));
+        return false;
+    }
+    LayerBase::setInput(KVCacheUpdate::kLengths, *lengths);
+    return getUpdateLengths() == lengths;
 }
 
 ITensor* KVCacheUpdateLayer::getUpdateLengths() const noexcept
