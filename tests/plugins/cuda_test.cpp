@@ -6,9 +6,9 @@
 
 #include "tenon/plugin.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 #include <gmock/gmock.h>
-#include <cstdlib>
 #include <thread>
 
 namespace plugintest
