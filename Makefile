@@ -114,9 +114,10 @@ bench-serving: serving-environment models ## Servers under load, beside ONNX Run
 sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for some, in C++ only.
 	$(call CONFIGURE,$(BUILD)-asan,-DTENON_SANITIZE=$(CHECKS) \
 	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON))
-	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED))
+	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED) test_onnx)
 	@for test in $(SANITIZED); do \
 	    TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) $(BUILD)-asan/bin/$$test --gtest_brief=1 || exit 1; done
+	@$(if $(SHORT),$(BUILD)-asan/bin/test_onnx --gtest_brief=1 --gtest_filter='OnnxFuzz.*')
 	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
 	@[ -z "$(SANITIZED_PYTHON)" ] || LD_PRELOAD=$$(cat $(BUILD)-asan/preloaded) ASAN_OPTIONS=detect_leaks=0 \
 	    TENON_BUILD=$(abspath $(BUILD)-asan) PYTHONPATH=$(abspath $(BUILD)-asan/python) \
