@@ -281,6 +281,16 @@ py::handle rootOf(py::handle object)
             return parent;
     return object;
 }
+
+//! Whether it views memory that the network itself keeps, as what a layer's `kernel` gives does: kept by the network it
+//! would keep that for ever.
+bool isViewInto(py::handle network, py::array const& array)
+{
+    py::object base = array.attr("base");
+    while (py::isinstance<py::array>(base))
+        base = base.attr("base");
+    return !base.is_none() && rootOf(base).is(network);
+}
 } // namespace
 
 Weights toWeights(py::handle owner, py::object const& object)
@@ -298,7 +308,8 @@ Weights toWeights(py::handle owner, py::object const& object)
         PyErr_Clear();
         throw py::type_error("weights must be Weights, a NumPy array, or None");
     }
-    py::detail::keep_alive_impl(rootOf(owner), array);
+    if (py::handle const root = rootOf(owner); !isViewInto(root, array))
+        py::detail::keep_alive_impl(root, array);
     return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
 }
 

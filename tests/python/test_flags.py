@@ -204,7 +204,7 @@ def parses(name: str) -> None:
     assert plans[0] == plans[1]
 
 
-PLAIN, _ = build(lambda config, network: None)
+PLAIN = build(lambda config, network: None)[0]
 SAME, WARNED, FAILS = "same plan, no word", "same plan, one warning", "no plan, named"
 Proof = (
     str | collections.abc.Callable[[], None]

@@ -257,3 +257,35 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 np.testing.assert_allclose(y, small.want(small.inputs(3, 6)), atol=1e-5)
 """)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("use", ["name", "move", "slice"])
+def test_a_network_whose_weights_were_asked_for_goes_with_its_last_name(use: str) -> None:
+    class Log(trt.ILogger):
+        def __init__(self) -> None:
+            trt.ILogger.__init__(self)
+
+        def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
+            pass
+
+    def make() -> weakref.ref:
+        log = Log()
+        builder = trt.Builder(log)
+        network = builder.create_network()
+        x = network.add_input("x", trt.float32, (1, 3, 8, 8))
+        first, second = (
+            network.add_convolution_nd(x, 4, (3, 3), np.random.default_rng(i).random((4, 3, 3, 3), np.float32))
+            for i in range(2)
+        )
+        if use == "name":
+            network.set_weights_name(first.kernel, "kernel")
+        elif use == "move":
+            second.kernel = first.kernel
+        else:
+            second.kernel = first.kernel[:108]
+        np.testing.assert_array_equal(second.kernel if use != "name" else first.kernel, first.kernel)
+        return weakref.ref(log)
+
+    log = make()
+    gc.collect()
+    assert log() is None
