@@ -235,6 +235,19 @@ class Exchange:
             self._connection.flow.resume_reading()  # Or it would not be seen.
 
 
+def while_there(exchange: Exchange, send: Any) -> Any:
+    """`send` for a client that may go between head and body of its answer, of which ASGI's server learns too late."""
+
+    async def sent(message: dict[str, Any]) -> None:
+        try:
+            await send(message)
+        except RuntimeError:  # The event loop's word for a connection that is closed.
+            if not exchange.is_gone:
+                raise
+
+    return sent
+
+
 def patient(seconds: float) -> type[Connection]:
     return type("Connection", (Connection,), {"patience": seconds})
 

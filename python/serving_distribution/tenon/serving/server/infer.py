@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from ..errors import PoolError
 from ..waiting import Outputs
 from . import wire
-from .connections import Exchange
+from .connections import Exchange, while_there
 from .http import House, TooLarge, TooSlow, body_of, refusal
 from .sources import Unusable
 
@@ -28,7 +28,9 @@ class Infer:
         self._app, self._house = app, house
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        path = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        path = None
+        if scope["type"] == "http":
+            path, send = _PATH.fullmatch(scope["path"]), while_there(scope["extensions"]["tenon"], send)
         if path is None:
             await self._app(scope, receive, send)
             return
