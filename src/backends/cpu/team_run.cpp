@@ -94,16 +94,22 @@ void TeamRun::runCollective(void* context, int32_t index, TeamBarrier& barrier)
         run.mNext = at;
 }
 
+size_t TeamRun::runChain(size_t at, Lane const& lane)
+{
+    LineChain const chain{mLaunches.subspan(at), lane.count};
+    if (chain.count() > 0)
+        chain.run(lane);
+    return chain.count();
+}
+
 size_t TeamRun::runTogether(size_t at, Lane const& lane)
 {
     if (mOptions.observer == nullptr)
     {
-        LineChain const chain{mLaunches.subspan(at), lane.count};
-        size_t const last = at + std::max<size_t>(chain.count(), 1) - 1;
-        if (chain.count() > 0)
-            chain.run(lane);
-        else
+        size_t const done = mLaunches[at].isHandedOver ? runChain(at, lane) : 0;
+        if (done == 0)
             step(at, lane, 0);
+        size_t const last = at + std::max<size_t>(done, 1) - 1;
         if (lane.index == 0)
             ask(last, 0);
         lane.barrier();

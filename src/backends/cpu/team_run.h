@@ -30,6 +30,8 @@ class TeamRun
     //! One lane's way through consecutive collective steps. Every lane makes the same decisions between the same
     //! barriers.
     static void runCollective(void* context, int32_t index, TeamBarrier& barrier);
+    //! The chain that begins with the step, if one does; how many steps that were.
+    size_t runChain(size_t at, Lane const& lane);
     //! All lanes do the step, or the chain that begins with it; the step behind.
     size_t runTogether(size_t at, Lane const& lane);
     //! The lane's part of the steps [from, to), which groups of lanes do side by side.
