@@ -19,6 +19,7 @@ def plain_session(path: pathlib.Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = references.THREADS
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.x64quantprecision", "1")  # As in references.ort_session.
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
@@ -48,6 +49,27 @@ def test_quantized_network_rounds_as_onnxruntime_does(name: str, batch: int, tmp
     np.testing.assert_array_equal(got.argmax(-1), want.argmax(-1))
     true = exact_numbers.exact(onnx.load(source), feed)["output"].astype(np.float32)
     assert within_one_step(got, true) >= min(within_one_step(each, true) for each in (want, plain)) - 0.002
+
+
+@pytest.mark.parametrize("name", ["resnet50", "mobilenet_v2"])
+def test_operators_of_quantized_numbers_agree_bit_for_bit(name: str, tmp_path) -> None:
+    """Where ONNX Runtime adds integers, too: all results of QLinearConv, QLinearAdd and QuantizeLinear."""
+    source = quantized_models.materialize(name, form="integer")
+    network = onnx.load(source)
+    kinds = ("QLinearConv", "QLinearAdd", "QuantizeLinear")
+    names = [node.output[0] for node in network.graph.node if node.op_type in kinds]
+    assert sum(node.op_type == "QLinearConv" for node in network.graph.node) > 50
+    for each in names:
+        network.graph.output.append(onnx.helper.make_tensor_value_info(each, onnx.TensorProto.INT8, None))
+    marked, path, model = tmp_path / "marked.onnx", tmp_path / "marked.plan", image(name)
+    onnx.save(network, marked)
+    path.write_bytes(plans.build(model, path=marked))
+    feed = references.inputs(model, {"input": (1, 3, 224, 224)}, 0)
+    got, want = plans.Session(path)(feed), references.ort_outputs(plain_session(marked), feed)
+    assert {each: int((got[each] != want[each]).sum()) for each in names} == dict.fromkeys(names, 0)
+    path.write_bytes(plans.build(model, path=source))  # Fused, with its roundings in epilogues.
+    (fused,), last = plans.Session(path)(feed).values(), want[network.graph.output[0].name]
+    np.testing.assert_allclose(fused, last, rtol=1e-5, atol=1e-5 * np.abs(last).max())
 
 
 def with_every_tensor(source: pathlib.Path, path: pathlib.Path) -> list[str]:

@@ -1,5 +1,5 @@
-// Products of quantized numbers: ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul. Sums of few enough products
-// are whole numbers that float32 has; longer ones are added up in int32, part by part, so that results are exact.
+// Products of quantized numbers: ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul. Operands become int8
+// numbers between Dequantize layers of scale 1, which devices multiply as whole numbers; results are exact.
 #include "convolution.h"
 #include "quantization.h"
 
@@ -12,19 +12,34 @@ namespace
 
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::MatrixOperation;
+using nvinfer1::UnaryOperation;
 
-constexpr int64_t kExactProducts{(int64_t{1} << 24) / (255 * 255)}; //!< Of differences of eight-bit numbers.
+constexpr int64_t kExactProducts{(int64_t{1} << 24) / (128 * 128)}; //!< Whose sum float32 has, of int8 numbers.
 constexpr int64_t kMaxParts{256};
 
+//! int8 numbers times the scale, as float32.
+Value asReals(Node& node, Value const& x, double scale)
+{
+    return dequantize(node, {.x = x, .scale = node.scalar(scale, DataType::kFLOAT), .zeroPoint = {}}, DataType::kFLOAT);
+}
+
+//! The nearest numbers that are an int8 number times the scale, as float32.
+Value nearest(Node& node, Value const& x, double scale)
+{
+    Value const near =
+        quantize(node, {.x = x, .scale = node.scalar(scale, DataType::kFLOAT), .zeroPoint = {}}, DataType::kINT8);
+    return asReals(node, near, scale);
+}
+
 //! Numbers less their zero point, as float32; a zero point of several elements belongs to the axis.
-Value centred(Node& node, Value const& x, int zeroPoint, int32_t axis)
+Value centred(Node& node, Value const& x, Value const& zeroPoint, int32_t axis)
 {
     Value const wide = node.cast(x, DataType::kFLOAT);
-    if (!node.has(zeroPoint))
+    if (isZero(zeroPoint))
     {
         return wide;
     }
-    Value zero = node.cast(node.in(zeroPoint), DataType::kFLOAT);
+    Value zero = node.cast(zeroPoint, DataType::kFLOAT);
     if (zero.rank() == 1 && zero.shape()[0] != 1)
     {
         std::vector<int32_t> behind;
@@ -37,7 +52,45 @@ Value centred(Node& node, Value const& x, int zeroPoint, int32_t axis)
     return node.binary(wide, zero, ElementWiseOperation::kSUB);
 }
 
-//! Sums over `terms` terms of `each` products: in parts that float32 computes exactly.
+//! Whether x less its zero point fits into int8.
+bool isMiddle(Value const& x, Value const& zeroPoint)
+{
+    constexpr double kMiddle{128.0};
+    if (x.type() != DataType::kUINT8 || !zeroPoint.exists() || !zeroPoint.isConstant())
+    {
+        return false;
+    }
+    std::vector<double> const zeros = numbersOf(zeroPoint.constant());
+    return std::ranges::all_of(zeros, [](double zero) { return zero == kMiddle; });
+}
+
+//! What is added up to get the numbers less their zero point, which may need nine bits: one or two tensors of int8
+//! numbers, one of them perhaps times 2, as float32.
+std::vector<Value> termsOf(Node& node, int input, int zeroPoint, int32_t axis)
+{
+    Value const& x = node.in(input);
+    Value const zero = node.has(zeroPoint) ? node.in(zeroPoint) : Value{};
+    if (x.type() == DataType::kINT8 && isZero(zero))
+    {
+        return {asReals(node, x, 1.0)};
+    }
+    Value const whole = centred(node, x, zero, axis);
+    if (isMiddle(x, zero))
+    {
+        return {nearest(node, whole, 1.0)};
+    }
+    Value const even = nearest(node, whole, 2.0);
+    Value const odd = node.binary(whole, even, ElementWiseOperation::kSUB); // −1, 0 or 1.
+    return {even, nearest(node, odd, 1.0)};
+}
+
+//! Whole numbers that float32 has, as int32: a device that multiplies real numbers may be off by less than a half.
+Value wholeOf(Node& node, Value const& x)
+{
+    return node.cast(node.unary(x, UnaryOperation::kROUND), DataType::kINT32);
+}
+
+//! Sums over `terms` terms of `each` products: in parts that float32 has.
 template <typename Part>
 Value summed(Node& node, int64_t terms, int64_t each, Part const& part)
 {
@@ -50,8 +103,24 @@ Value summed(Node& node, int64_t terms, int64_t each, Part const& part)
     Value sum;
     for (int64_t first = 0; first < std::max<int64_t>(terms, 1); first += most)
     {
-        Value const some = node.cast(part(first, std::min(most, terms - first)), DataType::kINT32);
+        Value const some = wholeOf(node, part(first, std::min(most, terms - first)));
         sum = sum.exists() ? node.binary(sum, some, ElementWiseOperation::kSUM) : some;
+    }
+    return sum;
+}
+
+//! Sum of the products of each a with each b.
+template <typename Product>
+Value ofEachPair(Node& node, std::vector<Value> const& a, std::vector<Value> const& b, Product const& product)
+{
+    Value sum;
+    for (Value const& left : a)
+    {
+        for (Value const& right : b)
+        {
+            Value const some = product(left, right);
+            sum = sum.exists() ? node.binary(sum, some, ElementWiseOperation::kSUM) : some;
+        }
     }
     return sum;
 }
@@ -64,38 +133,45 @@ Value matrixProduct(Node& node, Value const& a, Value const& b)
         "product");
 }
 
-//! int32; operands are inputs ia and ib, zero points inputs iza and izb.
-Value integerProduct(Node& node, int ia, int iza, int ib, int izb)
+//! int32, of matrices.
+Value productOf(Node& node, Value const& a, Value const& b)
 {
-    Value a = centred(node, node.in(ia), iza, node.in(ia).rank() - 2);
-    Value b = centred(node, node.in(ib), izb, node.in(ib).rank() - 1);
-    std::vector<int32_t> squeezed;
-    if (a.rank() == 1)
-    {
-        a = node.unsqueeze(a, {0});
-        squeezed.push_back(std::max(b.rank(), 2) - 2);
-    }
-    if (b.rank() == 1)
-    {
-        b = node.unsqueeze(b, {1});
-        squeezed.push_back(a.rank() - 1);
-    }
     int32_t const columns = a.rank() - 1;
     int32_t const rows = b.rank() - 2;
     int64_t const depth = std::max(a.shape().back(), b.shape()[static_cast<size_t>(rows)]);
-    Value const result = summed(node, depth, 1, [&](int64_t first, int64_t count) {
+    return summed(node, depth, 1, [&](int64_t first, int64_t count) {
         bool const isAll = count == depth;
         return matrixProduct(node, isAll ? a : sliceAxis(node, a, columns, first, count),
             isAll ? b : sliceAxis(node, b, rows, first, count));
     });
-    return node.squeeze(result, squeezed);
 }
 
-//! int32; a zero point of the kernel may differ from map to map.
-Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
+//! int32; operands are inputs ia and ib, zero points inputs iza and izb.
+Value integerProduct(Node& node, int ia, int iza, int ib, int izb)
 {
-    Value const x = centred(node, node.in(0), xZero, 1);
-    Value const kernel = centred(node, node.in(kernelInput), kernelZero, 0);
+    std::vector<Value> a = termsOf(node, ia, iza, node.in(ia).rank() - 2);
+    std::vector<Value> b = termsOf(node, ib, izb, node.in(ib).rank() - 1);
+    bool const isRow = a.front().rank() == 1;
+    bool const isColumn = b.front().rank() == 1;
+    std::vector<int32_t> squeezed;
+    if (isRow)
+    {
+        squeezed.push_back(std::max(b.front().rank(), 2) - 2);
+        std::ranges::transform(a, a.begin(), [&](Value const& each) { return node.unsqueeze(each, {0}); });
+    }
+    if (isColumn)
+    {
+        squeezed.push_back(a.front().rank() - 1);
+        std::ranges::transform(b, b.begin(), [&](Value const& each) { return node.unsqueeze(each, {1}); });
+    }
+    return node.squeeze(
+        ofEachPair(node, a, b, [&](Value const& left, Value const& right) { return productOf(node, left, right); }),
+        squeezed);
+}
+
+//! int32.
+Value convolutionOf(Node& node, Value const& x, Value const& kernel)
+{
     Shape const shape = kernel.shape();
     int64_t const each = volumeOf(spatialOf(shape));
     int64_t const channels = shape[1];
@@ -111,6 +187,13 @@ Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
             return convolve(node, isAll ? x : sliceAxis(node, x, 1, first, count),
                 isAll ? kernel : sliceAxis(node, kernel, 1, first, count), {});
         });
+}
+
+//! int32; a zero point of the kernel may differ from map to map.
+Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
+{
+    return ofEachPair(node, termsOf(node, 0, xZero, 1), termsOf(node, kernelInput, kernelZero, 0),
+        [&](Value const& x, Value const& kernel) { return convolutionOf(node, x, kernel); });
 }
 
 Outputs importMatMulInteger(Node& node)
@@ -139,25 +222,79 @@ Value scaleAlong(Node& node, Value const& scale, int32_t axis, int32_t rank)
     return node.unsqueeze(wide, behind);
 }
 
-//! int32 sums with the scales of their operands, quantized anew by inputs 6 and 7.
-Value requantized(Node& node, Value const& sums, Value const& a, Value const& b)
+//! int32 sums with the scales of their operands, quantized anew by inputs 6 and 7; one factor stands for all scales,
+//! as in engines that multiply integers.
+Value requantized(Node& node, Value const& sums, Value const& a, Value const& b, Value const& result)
 {
-    Value const scales = node.binary(a, b, ElementWiseOperation::kPROD);
-    Value const real = node.binary(node.cast(sums, DataType::kFLOAT), scales, ElementWiseOperation::kPROD);
-    Quantization const q{.x = real, .scale = node.cast(node.in(6), DataType::kFLOAT), .zeroPoint = node.in(7)};
-    return quantize(node, q, node.in(7).type());
+    Value const scales =
+        node.binary(node.binary(a, b, ElementWiseOperation::kPROD), result, ElementWiseOperation::kDIV);
+    Value const x = node.binary(node.cast(sums, DataType::kFLOAT), scales, ElementWiseOperation::kPROD);
+    return quantize(
+        node, {.x = x, .scale = node.scalar(1.0, DataType::kFLOAT), .zeroPoint = node.in(7)}, node.in(7).type());
+}
+
+//! Whether operands and result are int8 without zero points, and their scales are known: what stands between Dequantize
+//! and Quantize layers of these scales is the same then.
+bool isSymmetric(Node& node)
+{
+    return node.in(0).type() == DataType::kINT8 && node.in(3).type() == DataType::kINT8
+        && node.in(7).type() == DataType::kINT8 && isZero(node.in(2)) && isZero(node.in(5)) && isZero(node.in(7))
+        && node.in(1).isConstant() && node.in(4).isConstant() && node.in(6).isConstant()
+        && node.in(1).constant().count == 1 && node.in(6).constant().count == 1;
+}
+
+Value dequantizedInput(Node& node, int input, int32_t axis)
+{
+    return dequantize(
+        node, {.x = node.in(input), .scale = node.in(input + 1), .zeroPoint = {}, .axis = axis}, DataType::kFLOAT);
+}
+
+Value quantizedResult(Node& node, Value const& x)
+{
+    return quantize(node, {.x = x, .scale = node.in(6), .zeroPoint = {}}, DataType::kINT8);
 }
 
 Outputs importQLinearMatMul(Node& node)
 {
+    Value const& b = node.in(3);
+    if (isSymmetric(node) && node.in(0).rank() > 1 && b.rank() > 1
+        && (node.in(4).constant().count == 1 || node.in(4).rank() == 1))
+    {
+        Value const product =
+            matrixProduct(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, b.rank() - 1));
+        return {quantizedResult(node, product)};
+    }
     Value const sums = integerProduct(node, 0, 2, 3, 5);
     int32_t const rank = sums.rank();
-    return {requantized(node, sums, scaleAlong(node, node.in(1), std::max(rank - 2, 0), rank),
-        scaleAlong(node, node.in(4), rank - 1, rank))};
+    int32_t const row = std::max(rank - 2, 0);
+    return {requantized(node, sums, scaleAlong(node, node.in(1), row, rank),
+        scaleAlong(node, node.in(4), rank - 1, rank), scaleAlong(node, node.in(6), row, rank))};
+}
+
+//! Of a symmetric QLinearConv: the int32 numbers of input 8 as real ones.
+Value realBias(Node& node)
+{
+    if (!node.has(8))
+    {
+        return {};
+    }
+    std::vector<double> bias = numbersOf(node.in(8).constant());
+    std::vector<double> const kernel = numbersOf(node.in(4).constant());
+    double const x = numbersOf(node.in(1).constant()).front();
+    for (size_t i = 0; i < bias.size(); ++i)
+    {
+        bias[i] *= x * kernel[kernel.size() == 1 ? 0 : checkedIndex(i, kernel.size())];
+    }
+    return node.numbers(bias, node.in(8).shape(), DataType::kFLOAT);
 }
 
 Outputs importQLinearConv(Node& node)
 {
+    if (isSymmetric(node) && node.in(3).isConstant() && (!node.has(8) || node.in(8).isConstant()))
+    {
+        Value const sums = convolve(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, 0), realBias(node));
+        return {quantizedResult(node, sums)};
+    }
     Value sums = integerConvolution(node, 3, 2, 5);
     int32_t const rank = sums.rank();
     if (node.has(8))
@@ -169,7 +306,8 @@ Outputs importQLinearConv(Node& node)
         }
         sums = node.binary(sums, node.unsqueeze(node.in(8), behind), ElementWiseOperation::kSUM);
     }
-    return {requantized(node, sums, scaleAlong(node, node.in(1), 1, rank), scaleAlong(node, node.in(4), 1, rank))};
+    return {requantized(node, sums, scaleAlong(node, node.in(1), 1, rank), scaleAlong(node, node.in(4), 1, rank),
+        scaleAlong(node, node.in(6), 1, rank))};
 }
 
 constexpr Operator kIntegerTable[]{

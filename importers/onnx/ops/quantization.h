@@ -17,6 +17,8 @@ struct Quantization
     int64_t blockSize{0};
 };
 
+//! Absent, or known to be 0.
+bool isZero(Value const& zeroPoint);
 //! round(x / scale) + zero point, clamped to the range of the type; `held`: the ONNX type where the engine has not got
 //! it (held.h), else 0.
 Value quantize(Node& node, Quantization const& q, DataType type, int32_t held = 0);

@@ -13,9 +13,6 @@ using nvinfer1::ElementWiseOperation;
 using nvinfer1::ReduceOperation;
 using nvinfer1::UnaryOperation;
 
-namespace
-{
-
 bool isZero(Value const& zeroPoint)
 {
     if (!zeroPoint.exists())
@@ -35,6 +32,9 @@ bool isZero(Value const& zeroPoint)
     std::vector<double> const zeros = numbersOf(zeroPoint.constant());
     return std::all_of(zeros.begin(), zeros.end(), [](double z) { return z == 0.0; });
 }
+
+namespace
+{
 
 bool hasLayer(DataType type)
 {
