@@ -40,6 +40,8 @@ Model::Model(nvinfer1::ILogger& logger, ModelOptions const& options)
     mParser.reset(nvonnxparser::createParser(*mNetwork, logger));
     if (!options.hasNativeInstanceNorm)
         mParser->clearFlag(nvonnxparser::OnnxParserFlag::kNATIVE_INSTANCENORM);
+    if (options.letsPluginsOverride)
+        mParser->setFlag(nvonnxparser::OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 
 void Model::read(std::string const& path)

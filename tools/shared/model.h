@@ -18,6 +18,7 @@ struct ModelOptions
 {
     bool isStronglyTyped{false};
     bool hasNativeInstanceNorm{true}; //!< InstanceNormalization is read as layers, not as a plugin.
+    bool letsPluginsOverride{false};  //!< A plugin of an operator's name comes before the operator.
 };
 
 class Model

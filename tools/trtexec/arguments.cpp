@@ -14,35 +14,8 @@ namespace tenon::trtexec
 
 namespace
 {
-//! Flags of older releases, which scripts still have.
-struct Former
-{
-    std::string_view name;
-    std::string_view instead;
-};
-
-constexpr Former kFormer[]{
-    {"--workspace", "--memPoolSize=workspace:<MiB>"},
-    {"--explicitBatch", "nothing: networks have the batch in their shapes"},
-    {"--batch", "--shapes"},
-    {"--maxBatch", "--minShapes, --optShapes and --maxShapes"},
-    {"--minTiming", "--avgTiming"},
-    {"--nvtxMode", "--profilingVerbosity"},
-    {"--nvtxVerbosity", "--profilingVerbosity"},
-    {"--strictTypes", "--precisionConstraints=obey"},
-    {"--model", "--onnx"},
-    {"--deploy", "--onnx"},
-    {"--uff", "--onnx"},
-    {"--uffInput", "--onnx"},
-    {"--output", "nothing: the outputs are those of the ONNX model"},
-    {"--heuristic", "--builderOptimizationLevel"},
-};
-
 std::string unknownFlag(std::string const& name)
 {
-    for (Former const& former : kFormer)
-        if (former.name == name)
-            return "Unknown option: " + name + " was one of an older release; use " + std::string{former.instead};
     if (name.rfind("--", 0) != 0)
         return "Unknown option: '" + name + "'. A flag's value stands behind =, as in --onnx=model.onnx";
     std::vector<std::string> names;

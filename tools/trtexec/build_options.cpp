@@ -46,7 +46,9 @@ constexpr std::pair<char const*, TacticSource> kSources[]{{"CUBLAS", TacticSourc
     {"EDGE_MASK_CONVOLUTIONS", TacticSource::kEDGE_MASK_CONVOLUTIONS},
     {"JIT_CONVOLUTIONS", TacticSource::kJIT_CONVOLUTIONS}};
 
-constexpr std::pair<char const*, PreviewFeature> kPreviews[]{
+constexpr std::pair<char const*, std::optional<PreviewFeature>> kPreviews[]{
+    {"fasterDynamicShapes0805", std::nullopt}, // 8.6 had these two.
+    {"disableExternalTacticSourcesForCore0805", std::nullopt},
     {"profileSharing0806", PreviewFeature::kPROFILE_SHARING_0806},
     {"aliasedPluginIO1003", PreviewFeature::kALIASED_PLUGIN_IO_10_03},
     {"runtimeActivationResize", PreviewFeature::kRUNTIME_ACTIVATION_RESIZE_10_10}};
@@ -114,13 +116,16 @@ void readTypes(Arguments const& arguments, BuildOptions& build, std::vector<std:
 
 void readPools(Arguments const& arguments, BuildOptions& build)
 {
-    for (auto const& [name, size] : namedOf("--memPoolSize", arguments.text("--memPoolSize")))
-    {
-        double const bytes = bytesOf("--memPoolSize", size, 'M');
+    auto const add = [&](std::string const& flag, std::string const& name, std::string const& size) {
+        double const bytes = bytesOf(flag, size, 'M');
         if (!(bytes >= 0.0 && bytes < 9e18))
-            throw std::invalid_argument("--memPoolSize: '" + size + "' is not the size of a pool");
-        build.pools.emplace_back(chosen("--memPoolSize", name, kPools), static_cast<size_t>(bytes));
-    }
+            throw std::invalid_argument(flag + ": '" + size + "' is not the size of a pool");
+        build.pools.emplace_back(chosen(flag, name, kPools), static_cast<size_t>(bytes));
+    };
+    if (arguments.has("--workspace"))
+        add("--workspace", "workspace", arguments.text("--workspace"));
+    for (auto const& [name, size] : namedOf("--memPoolSize", arguments.text("--memPoolSize")))
+        add("--memPoolSize", name, size);
 }
 
 void readNumbers(Arguments const& arguments, BuildOptions& build)
@@ -139,12 +144,14 @@ void readNumbers(Arguments const& arguments, BuildOptions& build)
 
 void readChoices(Arguments const& arguments, BuildOptions& build)
 {
-    if (arguments.has("--profilingVerbosity"))
-        build.verbosity = chosen("--profilingVerbosity", arguments.text("--profilingVerbosity"), kVerbosities);
+    for (char const* const flag : {"--nvtxMode", "--profilingVerbosity"})
+        if (arguments.has(flag))
+            build.verbosity = chosen(flag, arguments.text(flag), kVerbosities);
     for (auto const& [name, isOn] : switchesOf("--tacticSources", arguments.text("--tacticSources")))
         build.tacticSources.emplace_back(chosen("--tacticSources", inCase(name, std::toupper), kSources), isOn);
     for (auto const& [name, isOn] : switchesOf("--preview", arguments.text("--preview")))
-        build.previews.emplace_back(chosen("--preview", name, kPreviews), isOn);
+        if (std::optional<PreviewFeature> const feature = chosen("--preview", name, kPreviews))
+            build.previews.emplace_back(*feature, isOn);
     if (arguments.has("--hardwareCompatibilityLevel"))
         build.hardware = chosen("--hardwareCompatibilityLevel",
             inCase(arguments.text("--hardwareCompatibilityLevel"), std::tolower), kHardware);
@@ -191,8 +198,8 @@ void warnOfBuildFlags(Arguments const& arguments, std::vector<std::string>& warn
     for (auto const& [name, value] : arguments.inOrder())
     {
         Flag const& flag = *findFlag(name);
-        bool const isOfBuild = flag.section == Section::kBuild || name == "--setPluginsToSerialize"
-            || (name == "--onnx" && !arguments.has("--timeRefit"));
+        bool const isOfBuild = flag.section == Section::kBuild || flag.section == Section::kFormer
+            || name == "--setPluginsToSerialize" || (name == "--onnx" && !arguments.has("--timeRefit"));
         if (isOfBuild && flag.fate == Fate::kWorks && std::ranges::find(kOfLoading, name) == std::end(kOfLoading))
             warnings.push_back(name + " has no effect beside --loadEngine: nothing is built");
     }
@@ -230,6 +237,7 @@ BuildOptions buildOptionsOf(Arguments const& arguments, std::vector<std::string>
             build.flags.push_back(flag);
     build.hasTf32 = !arguments.has("--noTF32");
     build.hasNativeInstanceNorm = !arguments.has("--pluginInstanceNorm") && !arguments.has("--pi");
+    build.letsPluginsOverride = arguments.has("--enablePluginOverride");
     build.isVersionCompatible = arguments.has("--versionCompatible") || arguments.has("--vc");
     readTypes(arguments, build, warnings);
     readCalibration(arguments, build, warnings);

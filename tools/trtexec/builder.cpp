@@ -138,7 +138,7 @@ std::unique_ptr<IHostMemory> buildPlan(Options const& options, Log& log)
 {
     BuildOptions const& build = options.build;
     Stopwatch const watch;
-    cli::Model model{log, {build.isStronglyTyped, build.hasNativeInstanceNorm}};
+    cli::Model model{log, {build.isStronglyTyped, build.hasNativeInstanceNorm, build.letsPluginsOverride}};
     for (std::string const& path : options.system.dynamicPlugins)
         requireTaken(model.builder().getPluginRegistry().loadLibrary(path.c_str()) != nullptr, "--dynamicPlugins");
     readModel(model, build, log);

@@ -12,6 +12,8 @@ using enum Section;
 using enum Fate;
 
 constexpr std::string_view kNoDla{"there is no DLA here"};
+constexpr std::string_view kNoImplicitBatch{"networks have the batch in their shapes; use --shapes"};
+constexpr std::string_view kOnnxOnly{"models are read from ONNX files; use --onnx"};
 constexpr std::string_view kNoSafety{"there is no builder or runtime for safety here"};
 
 constexpr Flag kFlags[]{
@@ -45,6 +47,9 @@ constexpr Flag kFlags[]{
         "InstanceNormalization is read as layers either way"},
     {"--pi", "", kBuild, "Short for --pluginInstanceNorm", kIdle, "InstanceNormalization is read as layers either way"},
     {"--uint8AsymmetricQuantizationDLA", "", kBuild, "Zero points of uint8, for DLA", kRefused, kNoDla},
+    {"--reportCapabilityDLA", "", kBuild, "The parser asks of each node whether DLA can run it", kRefused, kNoDla},
+    {"--adjustForDLA", "", kBuild, "The parser writes layers such that DLA can run more of them", kIdle, kNoDla},
+    {"--enablePluginOverride", "", kBuild, "The parser takes a plugin before an operator of the same name"},
     {"--useRuntime", "<which>", kBuild, "Runtime that loads the plan: full, lean, dispatch"},
     {"--leanDLLPath", "<file>", kBuild, "Library of the lean runtime that loads a plan of another version"},
     {"--monitorMemory", "", kBuild, "The build reports its memory"},
@@ -158,12 +163,31 @@ constexpr Flag kFlags[]{
     {"--exportProfile", "<file>", kReporting, "Times of layers as JSON"},
     {"--exportLayerInfo", "<file>", kReporting, "The engine's layers as JSON"},
 
+    {"--workspace", "<MiB>", kFormer, "Old name of --memPoolSize=workspace:<MiB>"},
+    {"--nvtxMode", "<how>", kFormer, "Old name of --profilingVerbosity: default, verbose, none"},
+    {"--minTiming", "<N>", kFormer, "Runs of a tactic at least", kIdle, "--avgTiming says how often tactics are run"},
+    {"--heuristic", "", kFormer, "Tactics are chosen by estimates", kIdle,
+        "they are below --builderOptimizationLevel=4, and timed from there on"},
+    {"--explicitBatch", "", kFormer, "The batch is an extent", kIdle, "it always is"},
+    {"--explicitPrecision", "", kFormer, "Types are those of the network", kIdle, "use --stronglyTyped"},
+    {"--nativeInstanceNorm", "", kFormer, "The parser takes layers for InstanceNormalization", kIdle, "it always does"},
+    {"--strictTypes", "", kFormer, "The types of layers are binding", kRefused,
+        "it has become --precisionConstraints=obey"},
+    {"--batch", "<N>", kFormer, "Implicit batch of a run", kRefused, kNoImplicitBatch},
+    {"--maxBatch", "<N>", kFormer, "Implicit batch at most", kRefused, kNoImplicitBatch},
+    {"--uff", "<file>", kFormer, "Model of TensorFlow", kRefused, kOnnxOnly},
+    {"--uffInput", "<input>", kFormer, "Input of such a model", kRefused, kOnnxOnly},
+    {"--uffNHWC", "", kFormer, "Its layout", kRefused, kOnnxOnly},
+    {"--model", "<file>", kFormer, "Weights of a model of Caffe", kRefused, kOnnxOnly},
+    {"--deploy", "<file>", kFormer, "Layers of such a model", kRefused, kOnnxOnly},
+    {"--output", "<name>", kFormer, "Its outputs", kRefused, kOnnxOnly},
+
     {"--help", "", kHelp, "Print this"},
     {"-h", "", kHelp, "Short for --help"},
 };
 
-constexpr std::array<std::string_view, 6> kTitles{
-    "Model Options", "Build Options", "System Options", "Inference Options", "Reporting Options", "Help"};
+constexpr std::array<std::string_view, 7> kTitles{"Model Options", "Build Options", "System Options",
+    "Inference Options", "Reporting Options", "Options of Releases before 10", "Help"};
 } // namespace
 
 std::span<Flag const> flags()

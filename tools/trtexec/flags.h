@@ -1,4 +1,4 @@
-// Flags: all that the trtexec of TensorRT 10.16 has, and what becomes of each here.
+// Flags: all that the trtexec of TensorRT 10.16 and of 8.6 has, and what becomes of each here.
 #pragma once
 
 #include <span>
@@ -15,6 +15,7 @@ enum class Section
     kSystem,
     kInference,
     kReporting,
+    kFormer, //!< Scripts that were written for releases before 10 still have them.
     kHelp,
 };
 

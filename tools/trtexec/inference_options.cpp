@@ -129,7 +129,8 @@ void shareShapes(Options& options)
 void warnOfFlags(Arguments const& arguments, std::vector<std::string>& warnings)
 {
     constexpr std::pair<char const*, char const*> kOld[]{{"--plugins", "--staticPlugins"},
-        {"--streams", "--infStreams"}, {"--weightless", "--stripWeights"}, {"--buildOnly", "--skipInference"}};
+        {"--streams", "--infStreams"}, {"--weightless", "--stripWeights"}, {"--buildOnly", "--skipInference"},
+        {"--workspace", "--memPoolSize=workspace:<MiB>"}, {"--nvtxMode", "--profilingVerbosity"}};
     for (auto const& [old, present] : kOld)
         if (arguments.has(old))
             warnings.push_back(std::string{old} + " is the old name of " + present);

@@ -49,6 +49,7 @@ struct BuildOptions
     bool hasTf32{true};
     bool isStronglyTyped{false};
     bool hasNativeInstanceNorm{true};
+    bool letsPluginsOverride{false};
     bool isVersionCompatible{false};
     ByName<nvinfer1::DataType> layerPrecisions;
     ByName<std::vector<nvinfer1::DataType>> layerOutputTypes;
