@@ -1,5 +1,6 @@
 """tenon bench --compare: another engine runs the same model in turns with this one."""
 
+import importlib.util
 import json
 import pathlib
 import sys
@@ -8,6 +9,26 @@ import pytest
 from test_cli import RANGE, tenon
 
 WITH = ["--python", sys.executable]
+
+# What of PyTorch and onnx2torch the comparison calls, computed by the onnx package.
+TORCH = """
+import contextlib
+__version__ = "2.0.standin"
+inference_mode, from_numpy = contextlib.nullcontext, lambda data: data
+def set_num_threads(count):
+    assert count == 1
+"""
+ONNX2TORCH = """
+import onnx.reference
+class convert:
+    def __init__(self, proto):
+        self.run = onnx.reference.ReferenceEvaluator(proto)
+    def eval(self):
+        return self
+    def __call__(self, x):
+        assert x.shape == (4, 8) and x.dtype == "float32"
+        return self.run.run(None, {"x": x})
+"""
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
@@ -25,9 +46,22 @@ def test_another_engine_beside_this_one(model: pathlib.Path, engine: str) -> Non
     assert "onnxruntime 1." in text and "openvino 20" in text and "below 1 tenon is faster" in text
 
 
+def test_pytorch_runs_what_onnx2torch_makes_of_the_model(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "torch.py").write_text(TORCH)
+    (tmp_path / "onnx2torch.py").write_text(ONNX2TORCH)
+    options = ["--shapes", "x=4x8", "--threads", 1, "--seconds", 0.1, "--json", *WITH]
+    done = tenon("bench", model, "--compare=torch", *options, PYTHONPATH=str(tmp_path))
+    (compared,) = json.loads(done.stdout)["compared"]
+    assert compared["engine"] == "torch 2.0.standin" and compared["turns"] >= 3
+    if importlib.util.find_spec("torch") and importlib.util.find_spec("onnx2torch"):
+        (compared,) = json.loads(tenon("bench", model, "--compare=torch", *options).stdout)["compared"]
+        assert compared["runs"] >= 3
+
+
 def test_what_cannot_be_compared(model: pathlib.Path, plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert "name the .onnx file" in tenon("bench", plan, "--compare", status=2).stderr
-    assert "'torch' is none of" in tenon("bench", model, "--compare=torch", status=2).stderr
+    assert "'tvm' is none of" in tenon("bench", model, "--compare=tvm", status=2).stderr
+    assert "--profile" in tenon("bench", model, "--compare", "--profile", status=2).stderr
     assert "--streams" in tenon("bench", model, "--compare", "--streams", 2, status=2).stderr
     assert "--compare" in tenon("bench", model, *WITH, status=2).stderr
     # A shape that is missing, an engine that cannot be had: what the engine says is told.

@@ -174,6 +174,21 @@ def test_bench_with_several_streams(plan: pathlib.Path) -> None:
     assert "--streams" in tenon("bench", plan, "--streams", 0, status=2).stderr
 
 
+def test_bench_times_each_layer(tmp_path: pathlib.Path) -> None:
+    save(tmp_path / "deep.onnx", layers=3, width=64)
+    options = ["--shapes", "x=64x64", "--seconds", 0.1, "--profile", "--streams", 2]
+    figures = json.loads(tenon("bench", tmp_path / "deep.onnx", *options, "--json").stdout)
+    profile = figures["profile"]
+    assert profile["runs"] >= 5 and all(milliseconds >= 0 for milliseconds in profile["steps"].values())
+    text = tenon("bench", tmp_path / "deep.onnx", *options).stdout
+    rows = re.findall(r"^ +([\d.]+) +([\d.]+)  (.*)$", text, re.MULTILINE)
+    assert {name for _, _, name in rows} == set(profile["steps"])
+    for i in range(3):  # Fused or not, each node of the model is in a layer's name.
+        assert [name for _, _, name in rows if f"product{i}" in name], text
+    assert [float(spent) for spent, _, _ in rows] == sorted((float(spent) for spent, _, _ in rows), reverse=True)
+    assert sum(float(share) for _, share, _ in rows) == pytest.approx(100, abs=0.1 * len(rows))
+
+
 def test_inspect_plan_and_model(model: pathlib.Path, plan: pathlib.Path) -> None:
     text = tenon("inspect", plan).stdout
     for word in (

@@ -3,13 +3,14 @@
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_cli import RANGE, save, tenon
+from test_cli import RANGE, ROOT, save, tenon
 
 AGAINST = ["--against", "onnxruntime", "--python", sys.executable]
 
@@ -47,6 +48,24 @@ def test_the_node_that_differs_is_named_and_not_those_behind_it(tmp_path: pathli
     (found,) = report["differ"]
     assert found["node"] == "product2" and found["number"] == 4 and len(found["index"]) == 2
     assert float(found["want"]) == pytest.approx(2 * float(found["got"]), rel=1e-3)
+
+
+@pytest.mark.parametrize(("node", "operator"), [("relu1", "Relu"), ("product2", "MatMul"), ("relu3", "Relu")])
+def test_a_fault_of_the_importer_is_found_at_its_node(node: str, operator: str, tmp_path: pathlib.Path) -> None:
+    """The importer reads one node as something else: only another engine can know."""
+    library = tmp_path / "wrong.so"
+    source = pathlib.Path(__file__).with_name("wrong_importer.cpp")
+    flags = ["-std=c++17", "-shared", "-fPIC", "-w", f"-I{ROOT / 'include'}"]
+    subprocess.run(["c++", *flags, source, "-o", library, "-ldl"], check=True)
+    save(tmp_path / "deep.onnx", layers=4)
+    model = ["verify", tmp_path / "deep.onnx", "--shapes", "x=4x8"]
+    wrong = {"LD_PRELOAD": str(library), "WRONG_NODE": node}
+    tenon(*model, **wrong)  # The plan does what the network says.
+    tenon(*model, *AGAINST)  # Without the fault the two agree.
+    report = json.loads(tenon(*model, "--json", *AGAINST, status=1, **wrong).stdout)
+    (found,) = report["differ"]
+    assert (found["node"], found["operator"]) == (node, operator) and report["compared"] == report["nodes"] == 8
+    assert f"first node that differs: '{node}' ({operator})" in tenon(*model, *AGAINST, status=1, **wrong).stdout
 
 
 def test_inputs_shapes_and_tolerances_are_heard(tmp_path: pathlib.Path) -> None:

@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "session.h"
 #include "statistics.h"
+#include "step_times.h"
 #include "texts.h"
 
 #include <atomic>
@@ -27,6 +28,7 @@ struct BenchOptions
     int32_t warmup{5};
     int32_t streams{1};
     bool json{false};
+    bool profile{false};
     std::string compare; //!< Engines, joined by commas; "all" that are installed.
     std::string python;
 };
@@ -190,10 +192,30 @@ void printText(Measured const& measured, BenchOptions const& options, double loa
         times.count() < kRunsOfMedian ? "; --seconds gives more runs" : "");
 }
 
+//! Layers are timed in runs of their own: those that are measured have no profiler.
+void tell(Measured const& measured, BenchOptions const& options, Common const& common, Session& session)
+{
+    int32_t const threads = threadsOfRuns(common.threads);
+    auto const layers = [&] { return measureSteps(session, parseShapes(options.shapes), threads, common.quiet); };
+    if (options.json)
+    {
+        Json json = figures(measured, options, session.loadMilliseconds(), threads);
+        if (options.profile)
+            json["profile"] = layers();
+        std::printf("%s\n", json.dump().c_str());
+        return;
+    }
+    printText(measured, options, session.loadMilliseconds(), threads);
+    if (options.profile)
+        printStepTimes(layers());
+}
+
 int bench(BenchOptions const& options, Common const& common)
 {
     if (!options.compare.empty() && options.streams != 1)
         throw std::invalid_argument("--compare and --streams exclude each other: engines take turns");
+    if (!options.compare.empty() && options.profile)
+        throw std::invalid_argument("--compare and --profile exclude each other: what engines call layers differs");
     if (!options.compare.empty())
         return compareEngines({options.path, options.shapes, options.compare, options.python, options.seconds,
                                   options.warmup, options.json},
@@ -217,12 +239,8 @@ int bench(BenchOptions const& options, Common const& common)
     }
     std::optional<double> const call = calls.empty() ? std::nullopt : std::optional{Sorted{std::move(calls)}.median()};
     Measured const measured{Sorted{std::move(all)}, runsPerSecond, call};
-    int32_t const threads = threadsOfRuns(common.threads);
-    if (options.json)
-        std::printf("%s\n", figures(measured, options, session.loadMilliseconds(), threads).dump().c_str());
-    else
-        printText(measured, options, session.loadMilliseconds(), threads);
-    return 0;
+    tell(measured, options, common, session);
+    return gInterrupted ? kInterruptedStatus : 0;
 }
 } // namespace
 
@@ -238,14 +256,16 @@ void addBench(CLI::App& app, Common const& common, int& status)
     command->add_option("--warmup", options->warmup, "Runs before measuring")->check(CLI::NonNegativeNumber);
     command->add_option("--streams", options->streams, "Execution contexts that run side by side (1)")
         ->check(CLI::Range(1, kMaxStreams));
+    command->add_flag("--profile", options->profile, "Then time each layer, in runs of their own");
     command->add_flag("--json", options->json, "Print JSON");
     CLI::Option* const compare = command->add_flag("--compare{all}", options->compare,
-        "Other engines, in turns with this one: onnxruntime, openvino (--compare: those installed; "
-        "--compare=openvino)");
+        "Other engines, in turns with this one: onnxruntime, openvino, torch with onnx2torch (--compare: those "
+        "installed; --compare=openvino)");
     command->add_option("--python", options->python, "The interpreter that has these engines")->needs(compare);
     command->footer(R"(Example:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5
   tenon bench model.plan --streams 4
+  tenon bench model.plan --profile
   tenon bench model.onnx --compare --shapes input=1x3x224x224 --threads 2
 Random inputs; in each stream one run after the other. A median is printed of 4 runs and more, 90%, 95% and 99% of 10,
 20 and 100 and more. A plan is read into memory; "resident" is the memory of the whole process. trtexec has the flags

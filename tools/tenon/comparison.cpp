@@ -47,9 +47,10 @@ std::vector<Compared> startPeers(ComparisonOptions const& options, Shapes const&
     for (std::string const& name : isAll ? Peer::all() : splitAtCommas(options.engines))
     {
         if (std::ranges::find(Peer::all(), name) == Peer::all().end())
-            throw std::invalid_argument("--compare: '" + name + "' is none of onnxruntime, openvino, all");
+            throw std::invalid_argument("--compare: '" + name + "' is none of onnxruntime, openvino, torch, all");
         std::string const python = pythonWith(name, options.python);
-        if (isAll && !hasPackage(python, name))
+        bool const isReady = hasPackage(python, name) && (name != "torch" || hasPackage(python, "onnx2torch"));
+        if (isAll && !isReady)
         {
             if (!isQuiet)
                 std::fprintf(stderr, "tenon: %s is not installed for %s: left out\n", name.c_str(), python.c_str());

@@ -29,7 +29,7 @@ Json shapesJson(Shapes const& shapes)
 
 std::vector<std::string> const& Peer::all()
 {
-    static std::vector<std::string> const names{"onnxruntime", "openvino"};
+    static std::vector<std::string> const names{"onnxruntime", "openvino", "torch"};
     return names;
 }
 

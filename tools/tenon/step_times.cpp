@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 
 namespace tenon::cli
 {
@@ -61,6 +62,24 @@ Json measureSteps(Session& session, Shapes const& shapes, int32_t threads, bool 
     }
     session.context().setProfiler(nullptr);
     return {{"cpu", cpuName()}, {"threads", threads}, {"runs", runs}, {"steps", times.medians()}};
+}
+
+void printStepTimes(Json const& measured)
+{
+    std::vector<std::pair<double, std::string>> steps;
+    double sum{0.0};
+    for (auto const& [name, milliseconds] : measured["steps"].items())
+    {
+        steps.emplace_back(milliseconds.get<double>(), name);
+        sum += steps.back().first;
+    }
+    std::ranges::sort(steps, std::greater{});
+    std::printf("%zu layers, medians of %s runs with a profiler, which slows them\n", steps.size(),
+        measured["runs"].dump().c_str());
+    std::printf("%10s %6s  %s\n", "ms", "%", "layer");
+    for (auto const& [milliseconds, name] : steps)
+        std::printf("%10.4f %6.1f  %s\n", milliseconds, sum > 0.0 ? milliseconds / sum * 100 : 0.0,
+            shownName(name).c_str());
 }
 
 } // namespace tenon::cli

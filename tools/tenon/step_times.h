@@ -29,5 +29,7 @@ class StepTimes : public nvinfer1::IProfiler
 
 //! Runs the session's plan with random inputs for a second or two: {"cpu", "threads", "runs", "steps"}.
 Json measureSteps(Session& session, Shapes const& shapes, int32_t threads, bool isQuiet);
+//! What it gave as a table, the longest step first.
+void printStepTimes(Json const& measured);
 
 } // namespace tenon::cli
