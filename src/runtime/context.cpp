@@ -119,18 +119,7 @@ Result<Done> Context::setInputShape(char const* name, Dims const& dims)
 
 Result<Context::Dims> Context::tensorShape(char const* name) const
 {
-    int32_t const index = TENON_TRY(engine().ioOf(name));
-    Dims dims = engine().io(index).dims;
-    if (engine().io(index).isInput)
-        return mState->shapes.dims()[asSize(index)];
-    auto const registers = mState->registersNow();
-    PlanTensor const& tensor = engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)];
-    for (int32_t i = 0; i < dims.nbDims; ++i)
-    {
-        Span const extent = registers[asSize(tensor.extents[asSize(i)])];
-        dims.d[i] = extent.isKnown() ? std::max<int64_t>(extent.lo, -1) : -1;
-    }
-    return dims;
+    return mState->shapes.shapeOf(TENON_TRY(engine().ioOf(name)), mState->bindings.addresses());
 }
 
 Result<Context::Dims> Context::tensorStrides(char const* name) const

@@ -161,6 +161,21 @@ std::vector<Span> ContextShapes::registersFor(std::span<void* const> from) const
     return evaluateAll(mEngine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
 }
 
+ContextShapes::Dims ContextShapes::shapeOf(int32_t io, std::span<void* const> from) const
+{
+    if (io < mEngine.inputs)
+        return mDims[asSize(io)];
+    Dims dims = mEngine.plan->io[asSize(io)].dims;
+    std::vector<Span> const registers = registersFor(from);
+    PlanTensor const& tensor = mEngine.program->tensors[asSize(mEngine.io[asSize(io)].tensor)];
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+    {
+        Span const extent = registers[asSize(tensor.extents[asSize(i)])];
+        dims.d[i] = extent.isKnown() ? std::max<int64_t>(extent.lo, -1) : -1;
+    }
+    return dims;
+}
+
 Result<Done> ContextShapes::checkValues(std::span<Span const> symbols) const
 {
     Program const& program = *mEngine.program;

@@ -34,6 +34,8 @@ class ContextShapes
     void findSymbols(std::span<void* const> from, std::span<Span> into) const;
     //! All registers for values of shape tensors at these addresses; what only running tells lies within its bounds.
     std::vector<Span> registersFor(std::span<void* const> from) const;
+    //! Of an input or output: −1 in each extent that is not known yet.
+    Dims shapeOf(int32_t io, std::span<void* const> from) const;
     //! Values of shape tensors lie within the profile.
     Result<Done> checkValues(std::span<Span const> symbols) const;
 

@@ -2,6 +2,7 @@
 #include "runtime/engine.h"
 
 #include "base/check.h"
+#include "runtime/context_shapes.h"
 #include "runtime/engine_state.h"
 
 #include <algorithm>
@@ -142,7 +143,21 @@ Result<int32_t> Engine::ioOf(char const* name) const
 
 Result<Engine::Dims> Engine::shape(char const* name) const
 {
-    return io(TENON_TRY(ioOf(name))).dims;
+    int32_t const index = TENON_TRY(ioOf(name));
+    Dims dims = io(index).dims;
+    if (std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; }))
+        return dims;
+    ContextShapes shapes{*mState};
+    std::vector<void*> const noValues(static_cast<size_t>(inputCount()));
+    dims = shapes.shapeOf(index, noValues);
+    for (int32_t profile = 1; profile < profileCount(); ++profile)
+    {
+        shapes.select(profile);
+        Dims const other = shapes.shapeOf(index, noValues);
+        for (int32_t i = 0; i < dims.nbDims; ++i)
+            dims.d[i] = dims.d[i] == other.d[i] ? dims.d[i] : -1;
+    }
+    return dims;
 }
 
 Result<bool> Engine::isShapeIO(char const* name) const

@@ -69,7 +69,7 @@ class Engine : public std::enable_shared_from_this<Engine>
     int32_t findIO(char const* name) const noexcept;
     PlanIO const& io(int32_t index) const;
     Result<int32_t> ioOf(char const* name) const; //!< As findIO; the error names the tensor.
-    //! Extents, −1 for those of run time (P2).
+    //! Extents, −1 for those of run time (P2): where all profiles leave one value for an extent, it is that.
     Result<Dims> shape(char const* name) const;
     //! True when the tensor is a shape tensor, which lives on the host.
     Result<bool> isShapeIO(char const* name) const;

@@ -89,10 +89,24 @@ TEST_F(ContextRules, Q6_extentsThatOnlyOneValueFitsAreKnownAtOnce)
     addProfile({1, 3, 9, 10}, {2, 3, 9, 10}, {4, 3, 9, 10}); // The height: kMIN equals kMAX.
     std::unique_ptr<ICudaEngine> const own = buildEngine();
     ASSERT_NE(own, nullptr);
-    EXPECT_EQ(extents(own->getTensorShape("x")), (std::vector<int64_t>{-1, 3, -1, 10}));
+    EXPECT_EQ(extents(own->getTensorShape("x")), (std::vector<int64_t>{-1, 3, 9, 10}));
+    EXPECT_EQ(extents(own->getTensorShape("y")), (std::vector<int64_t>{-1, 4, 9, 10}));
     std::unique_ptr<IExecutionContext> const fresh{own->createExecutionContext()};
     EXPECT_EQ(extents(fresh->getTensorShape("x")), (std::vector<int64_t>{-1, 3, 9, 10}));
     runAndCompare(*fresh, 3, 9, 2);
+}
+
+TEST_F(ContextRules, P2_anEngineShowsWhatAllItsProfilesFix)
+{
+    network = std::unique_ptr<INetworkDefinition>{builder->createNetworkV2(0)};
+    config->reset();
+    convRelu.add(*network, dims({-1, 3, -1, 10}));
+    addProfile({2, 3, 9, 10}, {2, 3, 9, 10}, {2, 3, 9, 10});
+    addProfile({2, 3, 8, 10}, {2, 3, 8, 10}, {2, 3, 8, 10}); // The batch agrees, the height does not.
+    std::unique_ptr<ICudaEngine> const own = buildEngine();
+    ASSERT_NE(own, nullptr) << logger.errors();
+    EXPECT_EQ(extents(own->getTensorShape("x")), (std::vector<int64_t>{2, 3, -1, 10}));
+    EXPECT_EQ(extents(own->getTensorShape("y")), (std::vector<int64_t>{2, 4, -1, 10}));
 }
 
 TEST_F(ContextRules, Q6_aNamedDimensionThatAnotherInputFixesIsKnown)

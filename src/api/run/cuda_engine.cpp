@@ -305,8 +305,8 @@ IEngineInspector* CudaEngine::createEngineInspector() const noexcept
 
 Dims CudaEngine::getTensorShape(char const* tensorName) const noexcept
 {
-    int32_t const io = find("ICudaEngine::getTensorShape", tensorName);
-    return io < 0 ? kInvalidDims : dimsOfSample(mEngine->io(io).dims);
+    return fenced(mReporting->log(), "ICudaEngine::getTensorShape", kInvalidDims,
+        [&]() -> Result<Dims> { return dimsOfSample(TENON_TRY(mEngine->shape(tensorName))); });
 }
 
 DataType CudaEngine::getTensorDataType(char const* tensorName) const noexcept
