@@ -78,8 +78,8 @@ void printStepTimes(Json const& measured)
         measured["runs"].dump().c_str());
     std::printf("%10s %6s  %s\n", "ms", "%", "layer");
     for (auto const& [milliseconds, name] : steps)
-        std::printf("%10.4f %6.1f  %s\n", milliseconds, sum > 0.0 ? milliseconds / sum * 100 : 0.0,
-            shownName(name).c_str());
+        std::printf(
+            "%10.4f %6.1f  %s\n", milliseconds, sum > 0.0 ? milliseconds / sum * 100 : 0.0, shownName(name).c_str());
 }
 
 } // namespace tenon::cli
