@@ -23,7 +23,8 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := address,undefined,float-cast-overflow
 endif
-SANITIZED := test_base test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_device test_api test_contract
+# The longest first: they run side by side.
+SANITIZED := test_fuzz test_api test_backends test_plugins test_runtime test_contract test_device test_base test_plan test_hostrt
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verification test_headers
 # Not tests/install: what it builds and installs is another build, without sanitizers.
@@ -115,8 +116,9 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	$(call CONFIGURE,$(BUILD)-asan,-DTENON_SANITIZE=$(CHECKS) \
 	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON))
 	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED) test_onnx)
-	@for test in $(SANITIZED); do \
-	    TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) $(BUILD)-asan/bin/$$test --gtest_brief=1 || exit 1; done
+	@echo "$(BUILD)-asan: running $(SANITIZED)"
+	@printf '%s\n' $(SANITIZED) | TENON_FUZZ_PLANS=$(if $(SHORT),5000,$(FUZZ)) xargs -P $(JOBS) -I{} \
+	    $(BUILD)-asan/bin/{} --gtest_brief=1
 	@$(if $(SHORT),$(BUILD)-asan/bin/test_onnx --gtest_brief=1 --gtest_filter='OnnxFuzz.*')
 	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
 	@[ -z "$(SANITIZED_PYTHON)" ] || LD_PRELOAD=$$(cat $(BUILD)-asan/preloaded) ASAN_OPTIONS=detect_leaks=0 \

@@ -78,7 +78,8 @@ async def saturated(port: int, requests: Sequence[bytes], connections: int, seco
 
 
 async def delays(port: int, requests: Sequence[bytes], rate: float, seconds: float, seed: int) -> np.ndarray:
-    """Seconds from when each request was due until its answer; requests come at random times, `rate` a second."""
+    """Seconds from when each request was due until its answer, infinite for one that was refused; requests come at
+    random times, `rate` a second."""
     moments = np.cumsum(np.random.default_rng(seed).exponential(1 / rate, int(rate * seconds)))
     free: list[Connection] = []
     begun = time.perf_counter()
@@ -89,8 +90,12 @@ async def delays(port: int, requests: Sequence[bytes], rate: float, seconds: flo
         if not connection.is_fresh:
             connection.close()
             connection = await Connection.to(port)
-        await connection.ask(requests[index % len(requests)])
-        free.append(connection)
+        try:
+            await connection.ask(requests[index % len(requests)])
+        except Refused:
+            return float("inf")
+        finally:
+            free.append(connection)
         return time.perf_counter() - begun - moment
 
     found = await asyncio.gather(*(asking(index, moment) for index, moment in enumerate(moments)))

@@ -136,9 +136,10 @@ def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> 
 
 
 def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> Numbers:
-    """Milliseconds that 1 in 100 answers takes longer than."""
+    """Milliseconds that 1 in 100 answers takes longer than, one that was refused for ever; how many were refused."""
     delays = asyncio.run(load.delays(server.port, requests, rate, seconds, 5))
-    return {"99 % within ms": 1e3 * float(np.quantile(delays, 0.99))}
+    within = 1e3 * float(np.quantile(delays, 0.99, method="higher"))
+    return {"99 % within ms": within, "refused": float(np.isinf(delays).sum())}
 
 
 def told(numbers: dict[str, list[Numbers]], what: str, best: Callable[[list[float]], float]) -> str:
@@ -151,6 +152,13 @@ def told(numbers: dict[str, list[Numbers]], what: str, best: Callable[[list[floa
         ratio = statistics.median(pairs)
         ratios.append(f"{ratio if best is max else 1 / ratio:.2f}")
     return f"{what}: {words} (ratios {', '.join(ratios)})"
+
+
+def refusals(numbers: dict[str, list[Numbers]]) -> str:
+    """Which server refused how many, where one did."""
+    counts = {label: sum(one["refused"] for one in rounds) for label, rounds in numbers.items()}
+    words = ", ".join(f"{label} {count:.0f}" for label, count in counts.items() if count)
+    return f"; refused: {words}" if words else ""
 
 
 def measured(name: str, case: Case, asked: argparse.Namespace) -> None:
@@ -171,7 +179,7 @@ def measured(name: str, case: Case, asked: argparse.Namespace) -> None:
                 show(f"{about} rows a run: {rows}")
             rate = max(throughput[batch][SESSION], throughput[batch][LANES]) / 2
             delays = in_turns(found, asked.rounds, functools.partial(late, requests, asked.seconds, rate))
-            show(f"{about} at {rate:.1f}/s {told(delays, '99 % within ms', min)}")
+            show(f"{about} at {rate:.1f}/s {told(delays, '99 % within ms', min)}{refusals(delays)}")
     for label in throughput[1]:
         show(f"{name}, {label}: batching gives {throughput[BATCH][label] / throughput[1][label]:.2f} times the answers")
 

@@ -1,5 +1,8 @@
 # Functions that declare the project's targets, so that a folder's own list is one line.
 
+# What sanitized tests spend their time in; all else is compiled without optimisation there, which takes half as long.
+set(TENON_BUSY_MODULES base ir device plan backend runtime ref cpu)
+
 # One object library per folder of src: tenon_<name> from all its .cpp files, subfolders given by name.
 function(tenon_module name)
     cmake_parse_arguments(ARG "" "" "FOLDERS;LINK;EXCLUDE" ${ARGN})
@@ -18,6 +21,9 @@ function(tenon_module name)
     target_include_directories(tenon_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
         ${PROJECT_BINARY_DIR}/generated)
     target_link_libraries(tenon_${name} PUBLIC tenon_fmt Threads::Threads ${ARG_LINK})
+    if(TENON_SANITIZE AND NOT name IN_LIST TENON_BUSY_MODULES)
+        target_compile_options(tenon_${name} PRIVATE -O0)
+    endif()
     set_property(GLOBAL APPEND PROPERTY TENON_MODULES tenon_${name})
 endfunction()
 
@@ -47,9 +53,10 @@ function(tenon_isa_sources module)
     endforeach()
 endfunction()
 
-# One test program per area: every .cpp of the folder, linked with the whole engine.
+# One test program per area: every .cpp of the folder, linked with the whole engine. CTest runs each test in a process of
+# its own, or with WHOLE all in one: for many small ones, each of which would read the same files first.
 function(tenon_test area)
-    cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+    cmake_parse_arguments(ARG "WHOLE" "" "LINK" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS *.cpp)
     if(NOT sources)
         return()
@@ -73,7 +80,12 @@ function(tenon_test area)
     if(CMAKE_UNITY_BUILD) # A fixture in an unnamed namespace is in a file of its own, which the batch includes.
         target_compile_options(test_${area} PRIVATE -Wno-subobject-linkage)
     endif()
-    gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 1500)
+    if(ARG_WHOLE)
+        add_test(NAME ${area} COMMAND test_${area} --gtest_brief=1)
+        set_tests_properties(${area} PROPERTIES TIMEOUT 1500)
+    else()
+        gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 1500)
+    endif()
 endfunction()
 
 # The same tests on the guarded device: memory that the host cannot touch, work that is done later. Those that are about
