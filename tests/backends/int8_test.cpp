@@ -115,6 +115,35 @@ TEST(CpuInt8Convolution, fewChannelsReadWholeLines)
     expectInt8({{1, 3, 9, 9}, 4, {3, 3}, 1, {}, {1, 2}, {1, 2}, {1, 2}});
 }
 
+//! Tiles that lie inside of an image read whole lines of their windows.
+TEST(CpuInt8Convolution, wideImages)
+{
+    expectInt8({{2, 16, 5, 60}, 64, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}});
+    expectInt8({{1, 8, 9, 90}, 130, {2, 5}, 1, {1, 2}, {2, 1}, {1, 2}, {1, 2}});
+    expectInt8({{1, 4, 6, 40}, 64, {3, 3}, 1, {}, {1, 2}, {1, 2}, {1, 2}});
+    for (int64_t const width : {15, 16, 17, 33, 40}) // Joined sixteen pixels at a time.
+        expectInt8({{2, 3, 9, width}, 64, {3, 3}, 1, {2, 2}, {}, {1, 1}, {1, 1}});
+}
+
+//! Scales are powers of two, so that sums lie on halves exactly: all instruction sets round them to even.
+TEST(CpuInt8Convolution, halvesBecomeEven)
+{
+    for (int64_t const maps : {48, 64, 70, 128})
+        for (bool const isPositive : {false, true})
+        {
+            SCOPED_TRACE(fmt::format("{} maps{}", maps, isPositive ? ", none negative" : ""));
+            Int8Form const form{{1, 16, 7, 9}, maps, {1, 1}};
+            QuantizedConvolution layer = int8LayerOf(form);
+            layer.inputScale = 0x1p-6F;
+            layer.outputScale = 0.5F;
+            if (isPositive)
+                layer.product.epilogue.steps = {{EpilogueKind::kRelu}};
+            std::vector<Operand> operands = int8OperandsOf(form, false);
+            std::ranges::fill(operands[3].tensor.reals, 0x1p-3);
+            expectKernels(layer, operands, "int8", {0.0, 0.0}, Types::kFloatOnly);
+        }
+}
+
 TEST(CpuInt8Convolution, groups)
 {
     for (int64_t const groups : {2, 3, 4})
@@ -260,7 +289,7 @@ TEST(CpuInt8Product, hundredsOfShapes)
 
 TEST(CpuInt8Pooling, maxima)
 {
-    for (int64_t const channels : {1, 31, 32, 64, 70})
+    for (int64_t const channels : {1, 31, 32, 64, 70, 100, 200})
     {
         Pooling layer;
         layer.windowSize = int8Dims({3, 2});

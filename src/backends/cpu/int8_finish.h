@@ -148,4 +148,46 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
     });
 }
 
+#ifdef __AVX512F__
+//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front of them or not.
+TENON_INLINE bool areNumbers(Int8Finish const& f)
+{
+    bool const isRelu = f.stepCount == 1 && f.steps[0].kind == EpilogueKind::kRelu;
+    return f.inverse == 1.0F && f.bias == nullptr && (f.stepCount == 0 || isRelu);
+}
+
+//! Rows of 64 sums, where areNumbers(): as finishVectors, but that the ReLU is left to the bytes.
+TENON_INLINE void finishNumbers(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t count, int64_t column)
+{
+    constexpr int kVectors{4};
+    __m512 factors[kVectors];
+    __m512 offsets[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+    {
+        factors[v] = _mm512_loadu_ps(f.factors + column + v * kLanes);
+        offsets[v] = f.offsets == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(f.offsets + column + v * kLanes);
+    }
+    __m512i const least = _mm512_set1_epi8(f.stepCount == 0 ? -128 : 0);
+    __m512 const most = _mm512_set1_ps(127.0F);
+    // The packs below leave quads of the four vectors in turns.
+    __m512i const order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+    int8_t* to = static_cast<int8_t*>(f.c) + row * f.cStride + column;
+    for (int32_t r = 0; r < count; ++r, to += f.cStride, sums += kVectors * kLanes)
+    {
+        __m512i whole[kVectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v)
+        {
+            __m512 const sum = _mm512_add_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v * kLanes)), offsets[v]);
+            whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(sum, factors[v]), most));
+        }
+        __m512i const low = _mm512_packs_epi32(whole[0], whole[1]);
+        __m512i const high = _mm512_packs_epi32(whole[2], whole[3]);
+        __m512i const bytes = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
+        _mm512_storeu_si512(to, _mm512_max_epi8(bytes, least));
+    }
+}
+#endif
+
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

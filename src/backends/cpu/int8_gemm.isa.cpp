@@ -16,6 +16,8 @@ class RowFinder
   public:
     RowFinder(Int8Gemm const& g, void* scratch)
         : mGemm{g},
+          mSegments{g.segments},
+          mQuads{quadsOf(g.length)},
           mPointers{static_cast<int8_t const**>(scratch)},
           mNumbers{reinterpret_cast<int16_t*>(mPointers + g.segments * kMaxTileRows)},
           mCopies{reinterpret_cast<int8_t*>(mNumbers + g.segments * kMaxTileRows * quadsOf(g.length) * kQuad)}
@@ -23,6 +25,7 @@ class RowFinder
         if (g.window == nullptr || g.segments > kMaxSegments)
             return;
         GemmWindow const& w = *g.window;
+        mHasLines = w.kernelWidth > 1 && w.dilationX == 1 && w.pixelStride == g.length && g.length % kQuad == 0;
         for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
             for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
                 mOffsets[ky * w.kernelWidth + kx] = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
@@ -31,7 +34,15 @@ class RowFinder
     {
         return mPointers;
     }
-    //! Rows [row, row + count): pointers [segments][count].
+    int64_t segments() const
+    {
+        return mSegments;
+    }
+    int64_t quads() const
+    {
+        return mQuads;
+    }
+    //! Rows [row, row + count): pointers [segments()][count].
     void find(int64_t row, int32_t count)
     {
         if (mGemm.window == nullptr)
@@ -39,29 +50,34 @@ class RowFinder
                 mPointers[r] = mGemm.a + (row + r) * mGemm.aStride;
         else
             findWindows(row, count);
-        keepInside(mGemm.segments * count);
+        keepInside(mSegments * count);
     }
     //! Whether some element of the rows found is negative.
     bool hasNegative(int32_t count) const
     {
-        int64_t const whole = quadsOf(mGemm.length) * kQuad;
-        for (int64_t i = 0; i < mGemm.segments * count; ++i)
-            if (anyNegative(mPointers[i], whole))
+        for (int64_t i = 0; i < mSegments * count; ++i)
+            if (anyNegative(mPointers[i], mQuads * kQuad))
                 return true;
         return false;
     }
     //! The rows found as 16-bit numbers: [count][depth].
     int16_t const* widen(int32_t count)
     {
-        int64_t const quads = quadsOf(mGemm.length) * kQuad;
         int16_t* to = mNumbers;
         for (int32_t r = 0; r < count; ++r)
-            for (int64_t s = 0; s < mGemm.segments; ++s, to += quads)
-                widenNumbers(mPointers[s * count + r], quads, to);
+            for (int64_t s = 0; s < mSegments; ++s, to += mQuads * kQuad)
+                widenNumbers(mPointers[s * count + r], mQuads * kQuad, to);
         return mNumbers;
     }
 
   private:
+    struct Corner
+    {
+        int8_t const* image;
+        int64_t top;
+        int64_t left;
+    };
+
     void findWindows(int64_t row, int32_t count)
     {
         GemmWindow const& w = *mGemm.window;
@@ -69,10 +85,13 @@ class RowFinder
         int64_t image = row / pixels;
         int64_t y = (row - image * pixels) / w.outWidth;
         int64_t x = row - image * pixels - y * w.outWidth;
+        Corner corners[kMaxTileRows];
+        bool areJoined = mHasLines;
         for (int32_t r = 0; r < count; ++r)
         {
-            findWindow(mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft,
-                mPointers + r, count);
+            Corner& corner = corners[r];
+            corner = {mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft};
+            areJoined = areJoined && isInside(corner);
             if (++x == w.outWidth)
             {
                 x = 0;
@@ -83,14 +102,34 @@ class RowFinder
                 }
             }
         }
+        mSegments = areJoined ? w.kernelHeight : mGemm.segments;
+        mQuads = quadsOf(mGemm.length) * (areJoined ? w.kernelWidth : 1);
+        for (int32_t r = 0; r < count; ++r)
+            if (areJoined)
+                findLines(corners[r], mPointers + r, count);
+            else
+                findWindow(corners[r], mPointers + r, count);
     }
-    //! The segments of one window, `step` pointers apart. Most windows lie inside of the image.
-    void findWindow(int8_t const* image, int64_t top, int64_t left, int8_t const** to, int32_t step) const
+    bool isInside(Corner const& c) const
     {
         GemmWindow const& w = *mGemm.window;
-        bool const isInside = top >= 0 && left >= 0 && top + (w.kernelHeight - 1) * w.dilationY < w.inHeight
-            && left + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
-        if (isInside && mGemm.segments <= kMaxSegments)
+        return c.top >= 0 && c.left >= 0 && c.top + (w.kernelHeight - 1) * w.dilationY < w.inHeight
+            && c.left + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
+    }
+    //! The taps of each line as one segment.
+    void findLines(Corner const& c, int8_t const** to, int32_t step) const
+    {
+        GemmWindow const& w = *mGemm.window;
+        int8_t const* line = c.image + c.top * w.lineStride + c.left * w.pixelStride;
+        for (int64_t ky = 0; ky < w.kernelHeight; ++ky, to += step, line += w.dilationY * w.lineStride)
+            *to = line;
+    }
+    //! The segments of one window, `step` pointers apart. Most windows lie inside of the image.
+    void findWindow(Corner const& c, int8_t const** to, int32_t step) const
+    {
+        auto const& [image, top, left] = c;
+        GemmWindow const& w = *mGemm.window;
+        if (isInside(c) && mGemm.segments <= kMaxSegments)
         {
             int8_t const* const corner = image + top * w.lineStride + left * w.pixelStride;
             for (int64_t s = 0; s < mGemm.segments; ++s, to += step)
@@ -113,7 +152,9 @@ class RowFinder
     void keepInside(int64_t count)
     {
         int64_t const whole = quadsOf(mGemm.length) * kQuad;
-        if (whole == mGemm.length)
+        // The last segment of the last row lies behind all others, unless it is outside of the image.
+        if (whole == mGemm.length
+            || (mPointers[count - 1] != mGemm.zeros && mGemm.aEnd - mPointers[count - 1] >= whole))
             return;
         for (int64_t i = 0; i < count; ++i)
         {
@@ -126,6 +167,9 @@ class RowFinder
     }
 
     Int8Gemm const& mGemm;
+    int64_t mSegments; //!< Of the rows found.
+    int64_t mQuads;
+    bool mHasLines{false}; //!< Whether the taps of a line of a window lie one behind the other, in whole quads.
     int8_t const** mPointers;
     int16_t* mNumbers;
     int8_t* mCopies;
@@ -161,6 +205,10 @@ TENON_INLINE void finishSome(Int8Finish const& f, int32_t const* sums, int64_t r
 template <int V>
 void finishRows(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t count, int64_t column, int64_t last)
 {
+#ifdef __AVX512F__
+    if (V == kMaxInt8Vectors && last == kLanes && areNumbers(f))
+        return finishNumbers(f, sums, row, count, column);
+#endif
     int32_t r{0};
     for (; r + kFinishedRows <= count; r += kFinishedRows)
         finishSome<kFinishedRows, V>(f, sums + r * V * kLanes, row + r, column, last);
@@ -202,7 +250,8 @@ void runInt8Block(Int8Gemm const& g, GemmShare const& share, int64_t panel, int6
         int64_t const parts = (left + tiles.rows - 1) / tiles.rows;
         auto const count = static_cast<int32_t>((left + parts - 1) / parts);
         finder.find(row, count);
-        Int8Tile tile{g, finder.pointers(), nullptr, depth, panel, sums, width * kPanel};
+        Int8Tile tile{
+            g, finder.pointers(), finder.segments(), finder.quads(), nullptr, depth, panel, sums, width * kPanel};
         if constexpr (IsVnni)
             tiles.functions[count - 1](tile);
         else

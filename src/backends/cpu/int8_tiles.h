@@ -21,6 +21,8 @@ struct Int8Tile
 {
     Int8Gemm const& gemm;
     int8_t const* const* rows; //!< [segments][rows of the tile]
+    int64_t segments;          //!< Of these rows: segments of the product that lie one behind the other are one.
+    int64_t quads;             //!< Of one of these.
     int16_t const* wide;       //!< [rows of the tile][depth]: the same as 16-bit numbers, where they are needed.
     int64_t depth;             //!< Of the panels: segments · quads · 4.
     int64_t panel;
@@ -43,7 +45,7 @@ template <int R, int V>
 __attribute__((noinline, target("avx512vnni"))) void sumQuads(Int8Tile const& tile)
 {
     Int8Gemm const& g = tile.gemm;
-    int64_t const quads = quadsOf(g.length);
+    int64_t const quads = tile.quads;
     int64_t const panelBytes = tile.depth * kPanel;
     int8_t const* b = g.panels + tile.panel * panelBytes;
     __m512i sums[R][V];
@@ -54,7 +56,7 @@ __attribute__((noinline, target("avx512vnni"))) void sumQuads(Int8Tile const& ti
             sums[r][v] = _mm512_loadu_si512(g.shifts + (tile.panel + v) * kPanel);
     __m512i const flip = _mm512_set1_epi32(static_cast<int32_t>(0x80808080U));
     int8_t const* const* rows = tile.rows;
-    for (int64_t s = 0; s < g.segments; ++s, rows += R)
+    for (int64_t s = 0; s < tile.segments; ++s, rows += R)
     {
         int8_t const* a[R];
 #pragma GCC unroll 12
@@ -298,7 +300,7 @@ __attribute__((noinline)) void sumUnsigned(Int8Tile const& tile)
 {
     constexpr int64_t kBytes{sizeof(Pairs)};
     constexpr int kVectors{static_cast<int>(kPanel * kQuad / kBytes)};
-    int64_t const quads = quadsOf(tile.gemm.length);
+    int64_t const quads = tile.quads;
     int8_t const* b = tile.gemm.panels + tile.panel * tile.depth * kPanel;
     Pairs sums[R][kVectors];
 #pragma GCC unroll 12
@@ -307,7 +309,7 @@ __attribute__((noinline)) void sumUnsigned(Int8Tile const& tile)
         for (int v = 0; v < kVectors; ++v)
             sums[r][v] = noPairs();
     int8_t const* const* rows = tile.rows;
-    for (int64_t s = 0; s < tile.gemm.segments; ++s, rows += R)
+    for (int64_t s = 0; s < tile.segments; ++s, rows += R)
     {
         int8_t const* a[R];
 #pragma GCC unroll 12

@@ -16,6 +16,8 @@ struct Taps
 
 Taps tapsInside(int64_t start, int64_t size, int64_t dilation, int64_t extent)
 {
+    if (start >= 0 && start + (size - 1) * dilation < extent)
+        return {0, size}; // Most of them: without a division.
     int64_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
     int64_t const left = extent - start;
     int64_t last = left <= 0 ? 0 : (left + dilation - 1) / dilation;
@@ -73,31 +75,37 @@ void finishPixel(
     finishVectors(d.finish, sums, pixel, c, count);
 }
 
-//! 32 channels, or fewer, of one pixel.
-void maximaOf(Int8MaxPool const& pool, int8_t const* image, InsideWindow const& in, int64_t c, int8_t* out)
+//! V times 32 channels of one pixel.
+template <int V>
+TENON_INLINE void maximaOf(GemmWindow const& w, InsideWindow const& in, int8_t const* corner, int8_t* out)
 {
-    GemmWindow const& w = pool.window;
-    int64_t const count = pool.channels - c;
-    auto const at = [&](int64_t ky, int64_t kx) {
-        return image + (in.top + ky * w.dilationY) * w.lineStride + (in.left + kx * w.dilationX) * w.pixelStride + c;
-    };
-    if (count < 32)
+    __m256i most[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        most[v] = _mm256_set1_epi8(-128);
+    for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky, corner += w.dilationY * w.lineStride)
     {
-        for (int64_t i = 0; i < count; ++i)
-        {
-            int8_t most{-128};
-            for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky)
-                for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx)
-                    most = at(ky, kx)[i] > most ? at(ky, kx)[i] : most;
-            out[c + i] = most;
-        }
-        return;
+        int8_t const* tap = corner;
+        for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx, tap += w.dilationX * w.pixelStride)
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                most[v] = _mm256_max_epi8(most[v], _mm256_loadu_si256(reinterpret_cast<__m256i const*>(tap) + v));
     }
-    __m256i most = _mm256_set1_epi8(-128);
-    for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky)
-        for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx)
-            most = _mm256_max_epi8(most, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(at(ky, kx))));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + c), most);
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out) + v, most[v]);
+}
+
+void maximaOfRest(GemmWindow const& w, InsideWindow const& in, int8_t const* corner, int64_t count, int8_t* out)
+{
+    std::memset(out, -128, static_cast<size_t>(count));
+    for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky, corner += w.dilationY * w.lineStride)
+    {
+        int8_t const* tap = corner;
+        for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx, tap += w.dilationX * w.pixelStride)
+            for (int64_t i = 0; i < count; ++i)
+                out[i] = tap[i] > out[i] ? tap[i] : out[i];
+    }
 }
 } // namespace
 
@@ -124,6 +132,7 @@ void runInt8Depthwise(Int8Depthwise const& work, int64_t first, int64_t last)
 
 void runInt8MaxPool(Int8MaxPool const& pool, int64_t first, int64_t last)
 {
+    constexpr int64_t kBytes{sizeof(__m256i)};
     GemmWindow const& w = pool.window;
     for (int64_t at = first; at < last; ++at)
     {
@@ -132,8 +141,15 @@ void runInt8MaxPool(Int8MaxPool const& pool, int64_t first, int64_t last)
         {
             InsideWindow const in{w, at % w.outHeight, x};
             int8_t* const out = pool.out + (at * w.outWidth + x) * pool.channels;
-            for (int64_t c = 0; c < pool.channels; c += 32)
-                maximaOf(pool, image, in, c, out);
+            int8_t const* const corner = image + (in.top + in.rows.first * w.dilationY) * w.lineStride
+                + (in.left + in.columns.first * w.dilationX) * w.pixelStride;
+            int64_t c = 0;
+            for (; c + 2 * kBytes <= pool.channels; c += 2 * kBytes)
+                maximaOf<2>(w, in, corner + c, out + c);
+            for (; c + kBytes <= pool.channels; c += kBytes)
+                maximaOf<1>(w, in, corner + c, out + c);
+            if (c < pool.channels)
+                maximaOfRest(w, in, corner + c, pool.channels - c, out + c);
         }
     }
 }
