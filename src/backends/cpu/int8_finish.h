@@ -149,7 +149,7 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
 }
 
 #ifdef __AVX512F__
-//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front of them or not.
+//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front or not.
 TENON_INLINE bool areNumbers(Int8Finish const& f)
 {
     bool const isRelu = f.stepCount == 1 && f.steps[0].kind == EpilogueKind::kRelu;
