@@ -213,7 +213,8 @@ Value Node::cast(Value const& x, DataType type)
         }
         return named(constantOf(mNetwork.model, numbersOf(x.constant()), type, x.shape()), "cast");
     }
-    return output(api().addCast(tensor(x), type), "cast");
+    Value const from = areBothBytes(x.type(), type) ? output(api().addCast(tensor(x), DataType::kINT32), "widened") : x;
+    return output(api().addCast(tensor(from), type), "cast");
 }
 
 Value Node::reduce(Value const& x, nvinfer1::ReduceOperation operation, std::vector<int32_t> const& axes, bool keep)

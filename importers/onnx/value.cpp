@@ -140,6 +140,11 @@ bool isFloating(DataType type)
     return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16 || type == kFloat64;
 }
 
+bool areBothBytes(DataType a, DataType b)
+{
+    return (a == DataType::kINT8 && b == DataType::kUINT8) || (a == DataType::kUINT8 && b == DataType::kINT8);
+}
+
 DataType wideOf(DataType type)
 {
     return type == kFloat64 ? type : DataType::kFLOAT;

@@ -86,6 +86,8 @@ struct Constant
 int64_t bytesOf(nvinfer1::DataType type);
 char const* nameOf(nvinfer1::DataType type);
 bool isFloating(nvinfer1::DataType type);
+//! int8 and uint8: no layer converts the one into the other.
+bool areBothBytes(nvinfer1::DataType a, nvinfer1::DataType b);
 //! What sums and products of elements of a type are made in: float, of doubles double.
 nvinfer1::DataType wideOf(nvinfer1::DataType type);
 //! Product of the extents; fails on a negative extent or an overflow.

@@ -11,6 +11,9 @@ Result<TensorType> Cast::infer(Inputs const& in) const
 {
     TensorType type = TENON_TRY(Check(in, kName).count(1).sameAs(0));
     TENON_TRY(Check(in, kName).that(isValid(toType), "unknown type {}", static_cast<int32_t>(toType)).done());
+    auto const isBetween = [&](DType from, DType to) { return type.dtype == from && toType == to; };
+    if (isBetween(DType::kINT8, DType::kUINT8) || isBetween(DType::kUINT8, DType::kINT8))
+        return badArgument("int8 and uint8 are not converted into each other; try a cast to int32 between");
     type.dtype = toType;
     return type;
 }

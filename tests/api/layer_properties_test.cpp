@@ -56,6 +56,27 @@ TEST_F(LayerProperties, A11_uint8BecomesANumberAtTheEdge)
     EXPECT_EQ(run<float>(all, all.size()), (std::vector<float>{all.begin(), all.end()}));
 }
 
+TEST_F(LayerProperties, A11_int8AndUint8AreNotConvertedIntoEachOther)
+{
+    for (auto const& [from, to] : {std::pair{DataType::kINT8, DataType::kUINT8}, {DataType::kUINT8, DataType::kINT8}})
+    {
+        network.reset(builder->createNetworkV2(0));
+        size_t const before = logger.errors().size();
+        mark(*network->addCast(*input("x", from, {4}), to)->getOutput(0), "y");
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+        EXPECT_EQ(plan, nullptr);
+        EXPECT_NE(logger.errors().find("int8 and uint8 are not converted into each other", before), std::string::npos)
+            << logger.errors();
+    }
+}
+
+TEST_F(LayerProperties, A11_int8BecomesUint8ByWayOfInt32)
+{
+    ITensor* wide = network->addCast(*input("x", DataType::kINT8, {3}), DataType::kINT32)->getOutput(0);
+    mark(*network->addCast(*wide, DataType::kUINT8)->getOutput(0), "y");
+    EXPECT_EQ(run<uint8_t>(std::vector<int8_t>{0, 1, 127}, 3), (std::vector<uint8_t>{0, 1, 127}));
+}
+
 TEST_F(LayerProperties, A12_toUint8TruncatesTowardsZero)
 {
     ITensor* x = input("x", DataType::kFLOAT, {8});

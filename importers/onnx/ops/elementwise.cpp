@@ -148,7 +148,11 @@ Value castTo(Node& node, Value const& from, int32_t onnxType)
         return convertedTo(node, from, *held, node.intOr("saturate", 1) != 0);
     }
     DataType const type = typeOfOnnx(onnxType);
-    Value const x = lost(node, unheld(from), type);
+    Value x = lost(node, unheld(from), type);
+    if (areBothBytes(x.type(), type))
+    {
+        x = node.cast(x, DataType::kINT32);
+    }
     return x.isConstant() ? node.cast(x, type) : node.output(node.api().addCast(node.tensor(x), type));
 }
 
