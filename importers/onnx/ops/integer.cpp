@@ -17,18 +17,30 @@ using nvinfer1::UnaryOperation;
 constexpr int64_t kExactProducts{(int64_t{1} << 24) / (128 * 128)}; //!< Whose sum float32 has, of int8 numbers.
 constexpr int64_t kMaxParts{256};
 
-//! int8 numbers times the scale, as float32.
-Value asReals(Node& node, Value const& x, double scale)
+//! int8 numbers times a scale.
+struct Term
 {
-    return dequantize(node, {.x = x, .scale = node.scalar(scale, DataType::kFLOAT), .zeroPoint = {}}, DataType::kFLOAT);
+    Value numbers;
+    double scale{1.0};
+};
+
+Value asReals(Node& node, Term const& term)
+{
+    return dequantize(node, {.x = term.numbers, .scale = node.scalar(term.scale, DataType::kFLOAT), .zeroPoint = {}},
+        DataType::kFLOAT);
 }
 
-//! The nearest numbers that are an int8 number times the scale, as float32.
-Value nearest(Node& node, Value const& x, double scale)
+//! What is nearest to x.
+Term nearest(Node& node, Value const& x, double scale)
 {
-    Value const near =
-        quantize(node, {.x = x, .scale = node.scalar(scale, DataType::kFLOAT), .zeroPoint = {}}, DataType::kINT8);
-    return asReals(node, near, scale);
+    Quantization const q{.x = x, .scale = node.scalar(scale, DataType::kFLOAT), .zeroPoint = {}};
+    return {quantize(node, q, DataType::kINT8), scale};
+}
+
+//! A part of the numbers along an axis, taken before they are real: devices keep the int8 ones of constants.
+Value partOf(Node& node, Term const& term, int32_t axis, int64_t first, int64_t count)
+{
+    return asReals(node, {sliceAxis(node, term.numbers, axis, first, count), term.scale});
 }
 
 //! Numbers less their zero point, as float32; a zero point of several elements belongs to the axis.
@@ -65,22 +77,22 @@ bool isMiddle(Value const& x, Value const& zeroPoint)
 }
 
 //! What is added up to get the numbers less their zero point, which may need nine bits: one or two tensors of int8
-//! numbers, one of them perhaps times 2, as float32.
-std::vector<Value> termsOf(Node& node, int input, int zeroPoint, int32_t axis)
+//! numbers.
+std::vector<Term> termsOf(Node& node, int input, int zeroPoint, int32_t axis)
 {
     Value const& x = node.in(input);
     Value const zero = node.has(zeroPoint) ? node.in(zeroPoint) : Value{};
     if (x.type() == DataType::kINT8 && isZero(zero))
     {
-        return {asReals(node, x, 1.0)};
+        return {{x}};
     }
     Value const whole = centred(node, x, zero, axis);
     if (isMiddle(x, zero))
     {
         return {nearest(node, whole, 1.0)};
     }
-    Value const even = nearest(node, whole, 2.0);
-    Value const odd = node.binary(whole, even, ElementWiseOperation::kSUB); // −1, 0 or 1.
+    Term const even = nearest(node, whole, 2.0);
+    Value const odd = node.binary(whole, asReals(node, even), ElementWiseOperation::kSUB); // −1, 0 or 1.
     return {even, nearest(node, odd, 1.0)};
 }
 
@@ -111,12 +123,12 @@ Value summed(Node& node, int64_t terms, int64_t each, Part const& part)
 
 //! Sum of the products of each a with each b.
 template <typename Product>
-Value ofEachPair(Node& node, std::vector<Value> const& a, std::vector<Value> const& b, Product const& product)
+Value ofEachPair(Node& node, std::vector<Term> const& a, std::vector<Term> const& b, Product const& product)
 {
     Value sum;
-    for (Value const& left : a)
+    for (Term const& left : a)
     {
-        for (Value const& right : b)
+        for (Term const& right : b)
         {
             Value const some = product(left, right);
             sum = sum.exists() ? node.binary(sum, some, ElementWiseOperation::kSUM) : some;
@@ -134,45 +146,52 @@ Value matrixProduct(Node& node, Value const& a, Value const& b)
 }
 
 //! int32, of matrices.
-Value productOf(Node& node, Value const& a, Value const& b)
+Value productOf(Node& node, Term const& a, Term const& b)
 {
-    int32_t const columns = a.rank() - 1;
-    int32_t const rows = b.rank() - 2;
-    int64_t const depth = std::max(a.shape().back(), b.shape()[static_cast<size_t>(rows)]);
+    int32_t const columns = a.numbers.rank() - 1;
+    int32_t const rows = b.numbers.rank() - 2;
+    int64_t const depth = std::max(a.numbers.shape().back(), b.numbers.shape()[static_cast<size_t>(rows)]);
     return summed(node, depth, 1, [&](int64_t first, int64_t count) {
         bool const isAll = count == depth;
-        return matrixProduct(node, isAll ? a : sliceAxis(node, a, columns, first, count),
-            isAll ? b : sliceAxis(node, b, rows, first, count));
+        return matrixProduct(node, isAll ? asReals(node, a) : partOf(node, a, columns, first, count),
+            isAll ? asReals(node, b) : partOf(node, b, rows, first, count));
     });
+}
+
+//! The terms with an axis of extent 1 more.
+void addAxis(Node& node, std::vector<Term>& terms, int32_t axis)
+{
+    for (Term& term : terms)
+    {
+        term.numbers = node.unsqueeze(term.numbers, {axis});
+    }
 }
 
 //! int32; operands are inputs ia and ib, zero points inputs iza and izb.
 Value integerProduct(Node& node, int ia, int iza, int ib, int izb)
 {
-    std::vector<Value> a = termsOf(node, ia, iza, node.in(ia).rank() - 2);
-    std::vector<Value> b = termsOf(node, ib, izb, node.in(ib).rank() - 1);
-    bool const isRow = a.front().rank() == 1;
-    bool const isColumn = b.front().rank() == 1;
+    std::vector<Term> a = termsOf(node, ia, iza, node.in(ia).rank() - 2);
+    std::vector<Term> b = termsOf(node, ib, izb, node.in(ib).rank() - 1);
     std::vector<int32_t> squeezed;
-    if (isRow)
+    if (node.in(ia).rank() == 1)
     {
-        squeezed.push_back(std::max(b.front().rank(), 2) - 2);
-        std::ranges::transform(a, a.begin(), [&](Value const& each) { return node.unsqueeze(each, {0}); });
+        addAxis(node, a, 0);
+        squeezed.push_back(std::max(node.in(ib).rank(), 2) - 2);
     }
-    if (isColumn)
+    if (node.in(ib).rank() == 1)
     {
-        squeezed.push_back(a.front().rank() - 1);
-        std::ranges::transform(b, b.begin(), [&](Value const& each) { return node.unsqueeze(each, {1}); });
+        addAxis(node, b, 1);
+        squeezed.push_back(std::max(node.in(ia).rank(), 2) - 1);
     }
     return node.squeeze(
-        ofEachPair(node, a, b, [&](Value const& left, Value const& right) { return productOf(node, left, right); }),
+        ofEachPair(node, a, b, [&](Term const& left, Term const& right) { return productOf(node, left, right); }),
         squeezed);
 }
 
 //! int32.
-Value convolutionOf(Node& node, Value const& x, Value const& kernel)
+Value convolutionOf(Node& node, Term const& x, Term const& kernel)
 {
-    Shape const shape = kernel.shape();
+    Shape const shape = kernel.numbers.shape();
     int64_t const each = volumeOf(spatialOf(shape));
     int64_t const channels = shape[1];
     bool const isGrouped = node.intOr("group", 1) != 1;
@@ -184,8 +203,8 @@ Value convolutionOf(Node& node, Value const& x, Value const& kernel)
     return summed(
         node, isGrouped ? 1 : channels, isGrouped ? channels * each : each, [&](int64_t first, int64_t count) {
             bool const isAll = isGrouped || count == channels;
-            return convolve(node, isAll ? x : sliceAxis(node, x, 1, first, count),
-                isAll ? kernel : sliceAxis(node, kernel, 1, first, count), {});
+            return convolve(node, isAll ? asReals(node, x) : partOf(node, x, 1, first, count),
+                isAll ? asReals(node, kernel) : partOf(node, kernel, 1, first, count), {});
         });
 }
 
@@ -193,7 +212,7 @@ Value convolutionOf(Node& node, Value const& x, Value const& kernel)
 Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
 {
     return ofEachPair(node, termsOf(node, 0, xZero, 1), termsOf(node, kernelInput, kernelZero, 0),
-        [&](Value const& x, Value const& kernel) { return convolutionOf(node, x, kernel); });
+        [&](Term const& x, Term const& kernel) { return convolutionOf(node, x, kernel); });
 }
 
 Outputs importMatMulInteger(Node& node)
