@@ -107,8 +107,9 @@ Result<std::vector<TensorType>> CustomLayer::infer(Inputs const& in) const
     for (int32_t const output : found.sizeOutputs)
     {
         TensorType const& type = outputs.at(static_cast<size_t>(output));
-        if (type.dtype != DType::kINT32 || type.rank() != 0)
-            return badConfig("[layer '{}'] output {} of plugin {} is a size tensor: it must be a 0-D int32, not {}",
+        if ((type.dtype != DType::kINT32 && type.dtype != DType::kINT64) || type.rank() != 0)
+            return badConfig(
+                "[layer '{}'] output {} of plugin {} is a size tensor: it must be a 0-D int32 or int64, not {}",
                 in.layerName(), output, identity().show(), type.show());
     }
     return outputs;

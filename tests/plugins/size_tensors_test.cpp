@@ -1,6 +1,8 @@
 // Group L: outputs whose extents only running tells.
 #include "plugins/v3_fixture.h"
 
+#include <algorithm>
+
 namespace plugintest
 {
 namespace
@@ -31,7 +33,7 @@ class Positive final : public CircPadV3
     int32_t getOutputDataTypes(DataType* out, int32_t, DataType const* in, int32_t) const noexcept override
     {
         out[0] = in[0];
-        out[1] = DataType::kINT32;
+        out[1] = sizeType;
         return 0;
     }
     int32_t getOutputShapes(DimsExprs const* in, int32_t, DimsExprs const*, int32_t, DimsExprs* out, int32_t,
@@ -48,7 +50,7 @@ class Positive final : public CircPadV3
     bool supportsFormatCombination(
         int32_t pos, DynamicPluginTensorDesc const* inOut, int32_t, int32_t) noexcept override
     {
-        return inOut[pos].desc.type == (pos == 2 ? DataType::kINT32 : DataType::kFLOAT)
+        return inOut[pos].desc.type == (pos == 2 ? sizeType : DataType::kFLOAT)
             && inOut[pos].desc.format == TensorFormat::kLINEAR;
     }
     int32_t configurePlugin(
@@ -72,10 +74,14 @@ class Positive final : public CircPadV3
         for (int64_t i = 0; i < in[0].dims.d[0]; ++i)
             if (x[i] > 0.0F)
                 y[count++] = x[i];
-        *static_cast<int32_t*>(outputs[1]) = count;
+        if (sizeType == DataType::kINT64)
+            *static_cast<int64_t*>(outputs[1]) = count;
+        else
+            *static_cast<int32_t*>(outputs[1]) = count;
         return 0;
     }
     inline static bool isSize{false};
+    inline static DataType sizeType{DataType::kINT32};
 };
 
 class Grown final : public IOutputAllocator
@@ -147,6 +153,42 @@ TEST_F(V3, L10_L12_sizeTensorsTellExtents)
         }
     }
     getPluginRegistry()->deregisterCreator(positives);
+}
+
+TEST_F(V3, L10_sizeTensorsMayBeInt64)
+{
+    Positive::sizeType = DataType::kINT64;
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({-1}))};
+    Positive plugin;
+    SimpleCreator<Positive> positives{"Positive"};
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(positives, ""));
+    IPluginV3Layer* layer = network->addPluginV3(inputs, 1, nullptr, 0, plugin);
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    layer->getOutput(0)->setName("y");
+    layer->getOutput(1)->setName("count");
+    network->markOutput(*layer->getOutput(0));
+    network->markOutput(*layer->getOutput(1));
+    addProfile({1}, {8}, {64});
+    {
+        std::unique_ptr<ICudaEngine> const engine = buildEngine();
+        ASSERT_NE(engine, nullptr) << logger.errors();
+        EXPECT_EQ(engine->getTensorDataType("count"), DataType::kINT64);
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        Grown y;
+        ASSERT_TRUE(context->setOutputAllocator("y", &y));
+        std::vector<float> const values = randomFloats(33, 5);
+        int64_t const wanted = std::ranges::count_if(values, [](float value) { return value > 0.0F; });
+        DeviceArray<float> const x{values};
+        DeviceArray<int64_t> const count{std::vector<int64_t>{-1}};
+        ASSERT_TRUE(context->setInputShape("x", dims({33})));
+        ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+        ASSERT_TRUE(context->setTensorAddress("count", count.data()));
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        EXPECT_EQ(count.read(), std::vector<int64_t>{wanted});
+        EXPECT_EQ(apitest::extents(y.shape), std::vector<int64_t>{wanted});
+    }
+    getPluginRegistry()->deregisterCreator(positives);
+    Positive::sizeType = DataType::kINT32;
 }
 
 } // namespace

@@ -40,14 +40,16 @@ Result<Done> tellSizes(CudaCall const& at, PluginPorts const& ports, bool isEmpt
     for (size_t i = 0; i < ports.tells; ++i)
     {
         void* const size = at.call.outputs[ports.fields.sizeOutputs[i]];
+        size_t const bytes = ports.isWideSize(i) ? sizeof(int64_t) : sizeof(int32_t);
         if (isEmpty)
         {
-            cuda::Code const code =
-                at.api.cuMemsetD8Async(reinterpret_cast<cuda::Address>(size), 0, sizeof(int32_t), at.stream);
+            cuda::Code const code = at.api.cuMemsetD8Async(reinterpret_cast<cuda::Address>(size), 0, bytes, at.stream);
             if (code != cuda::kSuccess)
                 return at.device.noted(code, "cuMemsetD8Async");
         }
-        TENON_TRY(copied(at, &at.call.produced[i], size, sizeof(int32_t)));
+        TENON_TRY(copied(at, &at.call.produced[i], size, bytes));
+        if (ports.isWideSize(i))
+            continue;
         if (cuda::Code const code = at.api.cuLaunchHostFunc(at.stream, &widen, &at.call.produced[i]);
             code != cuda::kSuccess)
             return at.device.noted(code, "cuLaunchHostFunc");

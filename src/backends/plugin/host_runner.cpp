@@ -26,10 +26,11 @@ void takeOver(std::span<TakeOver const> all, void* const* outputs, void const** 
     }
 }
 
-//! A size tensor of the layer.
-int32_t& sizeAt(Call const& call, PluginPorts const& ports, size_t i)
+//! What the layer has written to a size tensor.
+int64_t sizeAt(Call const& call, PluginPorts const& ports, size_t i)
 {
-    return *static_cast<int32_t*>(call.outputs[ports.fields.sizeOutputs[i]]);
+    void const* const at = call.outputs[ports.fields.sizeOutputs[i]];
+    return ports.isWideSize(i) ? *static_cast<int64_t const*>(at) : *static_cast<int32_t const*>(at);
 }
 
 class HostStandIn final : public HostPrepared
@@ -162,9 +163,10 @@ class HostCompiledStep final : public HostPrepared
         }
         for (size_t i = 0; i < ports.tells; ++i)
         {
-            int32_t& size = sizeAt(call, ports, i);
-            size = mLaunch.isEmpty() ? 0 : size;
-            call.produced[i] = size;
+            if (mLaunch.isEmpty())
+                std::memset(call.outputs[ports.fields.sizeOutputs[i]], 0,
+                    ports.isWideSize(i) ? sizeof(int64_t) : sizeof(int32_t));
+            call.produced[i] = sizeAt(call, ports, i);
         }
         return Done{};
     }

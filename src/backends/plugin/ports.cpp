@@ -55,9 +55,16 @@ Result<Done> PluginPorts::check(std::span<TensorArg const> in, std::span<TensorA
                 output, fields.identity().show(), input);
     for (int32_t const output : fields.sizeOutputs)
         if (static_cast<size_t>(output) >= outputs || !out[static_cast<size_t>(output)].extents.empty()
-            || out[static_cast<size_t>(output)].dtype != DType::kINT32)
-            return badArgument("size tensor {} of plugin {} is no 0-D int32", output, fields.identity().show());
+            || (out[static_cast<size_t>(output)].dtype != DType::kINT32
+                && out[static_cast<size_t>(output)].dtype != DType::kINT64))
+            return badArgument(
+                "size tensor {} of plugin {} is no 0-D int32 or int64", output, fields.identity().show());
     return Done{};
+}
+
+bool PluginPorts::isWideSize(size_t i) const
+{
+    return fields.ports[inputs + static_cast<size_t>(fields.sizeOutputs[i])].type == DType::kINT64;
 }
 
 std::vector<TakeOver> PluginPorts::takeOvers(std::span<TensorArg const> out) const

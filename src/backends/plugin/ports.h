@@ -25,6 +25,8 @@ struct PluginPorts
 
     //! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
     Result<Done> check(std::span<TensorArg const> in, std::span<TensorArg const> out) const;
+    //! Whether size tensor i is an int64.
+    bool isWideSize(size_t i) const;
     std::vector<TakeOver> takeOvers(std::span<TensorArg const> out) const;
     //! As an object is told them; extents that only running tells are −1 (L12).
     plugins::Ports at(std::span<TensorArg const> in, std::span<TensorArg const> out) const;

@@ -141,8 +141,16 @@ Result<Outcome> Bench::outcome()
     std::vector<int64_t> values = mValues;
     for (size_t k = 0; k < mForm->sizeOutputs.size(); ++k)
     {
-        int32_t size{0};
-        std::memcpy(&size, mOutputAddresses[static_cast<size_t>(mForm->sizeOutputs[k])], sizeof(size));
+        auto const output = static_cast<size_t>(mForm->sizeOutputs[k]);
+        int64_t size{0};
+        if (mPorts.all[mForm->inputs.size() + output].desc.type == nvinfer1::DataType::kINT64)
+            std::memcpy(&size, mOutputAddresses[output], sizeof(int64_t));
+        else
+        {
+            int32_t narrow{0};
+            std::memcpy(&narrow, mOutputAddresses[output], sizeof(narrow));
+            size = narrow;
+        }
         int64_t& value = values[mForm->symbols.size() + k];
         if (size < 0 || size > value)
         {

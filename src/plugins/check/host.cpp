@@ -282,7 +282,7 @@ Result<std::vector<PortOffer>> Host::offers(Plugin& plugin, Form const& form, Co
     {
         PortOffer offer{fmt::format("output {}", i), {}};
         bool const isSize = std::ranges::count(form.sizeOutputs, static_cast<int32_t>(i)) != 0;
-        if (isSize && (answered[i] != DType::kINT32 || !form.outputs[i].empty()))
+        if (isSize && ((answered[i] != DType::kINT32 && answered[i] != DType::kINT64) || !form.outputs[i].empty()))
             find(flaw::kSizeTensor, Ask::kTypes,
                 fmt::format("size tensor {} is {} of rank {}", i, tenon::nameOf(answered[i]), form.outputs[i].size()));
         for (TensorFormat const format :
