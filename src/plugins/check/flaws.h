@@ -52,8 +52,8 @@ inline constexpr Flaw kLimit{"combination-limit", "J11", "L14", "answer 1 or mor
 inline constexpr Flaw kShapes{"shapes-agree", "K12", "L9",
     "write extents with the expression builder; getConstantValue() means something only where isConstant() is true",
     true};
-inline constexpr Flaw kSizeTensor{
-    "size-tensor", "L10", "L10", "declare it as a 0-D int32 or int64 output, and write a size from 0 to its upper bound"};
+inline constexpr Flaw kSizeTensor{"size-tensor", "L10", "L10",
+    "declare it as a 0-D int32 or int64 output, and write a size from 0 to its upper bound"};
 inline constexpr Flaw kAlias{
     "alias", "L18", "L18", "let an output take over an input of the same type, format and shape, each input once"};
 inline constexpr Flaw kNewObject{
