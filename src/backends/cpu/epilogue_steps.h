@@ -1,9 +1,12 @@
-// Epilogue steps on a few rows that were just written and are still in the nearest cache: all steps while in registers.
+// Epilogue steps: short ones on sums that are still in registers, the others on a few rows that were just written and
+// are still in the nearest cache, all steps while in registers.
 #pragma once
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/simd_math.h"
-#include "backends/cpu/simd_storage.h"
+#include "backends/cpu/simd_register.h"
+
+#include <type_traits>
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
@@ -80,6 +83,52 @@ TENON_INLINE F16 loadExtra(GemmStep<T> const& step, int64_t row, int64_t column,
     return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
+//! Whether a step takes few instructions and no operand: so many of them that sums go through it before they are stored.
+TENON_INLINE bool isShort(StepForm const& step)
+{
+    return step.kind == EpilogueKind::kHardSwish || step.kind == EpilogueKind::kLinear;
+}
+
+//! Steps that are short, from the first on.
+template <typename T>
+TENON_INLINE int64_t shortSteps(GemmStep<T> const* steps, int64_t count)
+{
+    int64_t n = 0;
+    while (n < count && isShort(steps[n]))
+        ++n;
+    return n;
+}
+
+template <typename V>
+TENON_INLINE V splatAs(float x)
+{
+    if constexpr (std::is_same_v<V, F16>)
+        return splat(x);
+    else
+        return splatRegister(x);
+}
+
+//! Sums in registers through so many short steps. V: F16, or a register of the instruction set.
+template <int N, typename V, typename T>
+TENON_INLINE void applyShort(GemmStep<T> const* steps, int64_t count, V (&x)[N])
+{
+    V const one = splatAs<V>(1.0F);
+    V const none = splatAs<V>(0.0F);
+    for (int64_t n = 0; n < count; ++n)
+    {
+        V const alpha = splatAs<V>(steps[n].alpha);
+        V const beta = splatAs<V>(steps[n].beta);
+        if (steps[n].kind == EpilogueKind::kLinear)
+#pragma GCC unroll 32
+            for (int i = 0; i < N; ++i)
+                x[i] = fma(alpha, x[i], beta);
+        else
+#pragma GCC unroll 32
+            for (int i = 0; i < N; ++i)
+                x[i] = x[i] * min(one, max(none, fma(alpha, x[i], beta)));
+    }
+}
+
 //! R rows of V vectors through all steps; the last vector has `last` lanes.
 template <int R, int V, typename T>
 TENON_INLINE void applyToVectors(
@@ -87,7 +136,7 @@ TENON_INLINE void applyToVectors(
 {
     constexpr int kVectors{R * V};
     F16 x[kVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i)
     {
         float const* const p = c + i / V * stride + i % V * kLanes;
@@ -102,34 +151,34 @@ TENON_INLINE void applyToVectors(
         switch (step.kind)
         {
         case EpilogueKind::kAdd:
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int i = 0; i < kVectors; ++i)
                 x[i] = x[i] + loadExtra(step, row + i / V, column + i % V * kLanes, last);
             break;
         case EpilogueKind::kMultiply:
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int i = 0; i < kVectors; ++i)
                 x[i] = x[i] * loadExtra(step, row + i / V, column + i % V * kLanes, last);
             break;
 #define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
     case EpilogueKind::k##Name:                                                                                        \
-        _Pragma("GCC unroll 4") for (int i = 0; i < kVectors; ++i) x[i] = name(x[i], alpha, beta);                     \
+        _Pragma("GCC unroll 8") for (int i = 0; i < kVectors; ++i) x[i] = name(x[i], alpha, beta);                     \
         break;
             TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
 #undef TENON_EPILOGUE_FUNCTION
         case EpilogueKind::kLinear:
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int i = 0; i < kVectors; ++i)
                 x[i] = fma(alpha, x[i], beta);
             break;
         case EpilogueKind::kRound:
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int i = 0; i < kVectors; ++i)
                 x[i] = rounded(x[i], alpha, splat(1.0F) / alpha);
             break;
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i)
     {
         float* const p = c + i / V * stride + i % V * kLanes;
@@ -140,31 +189,44 @@ TENON_INLINE void applyToVectors(
     }
 }
 
+//! Vectors that go through all steps at once: as many as leave registers for constants, or each would wait for its own
+//! results.
+#ifdef __AVX512F__
+constexpr int kAtOnce{8};
+#else
+constexpr int kAtOnce{4};
+#endif
+
 //! R rows.
 template <int R, typename T>
 TENON_INLINE void applyToRows(
     GemmStep<T> const* steps, int64_t count, float* c, int64_t stride, int64_t row, int64_t column, int64_t columns)
 {
+    constexpr int kWide{kAtOnce / R};
     int64_t n = 0;
-    if constexpr (R == 1)
-        for (; n + 4 * kLanes <= columns; n += 4 * kLanes)
-            applyToVectors<1, 4>(steps, count, c + n, stride, row, column + n, kLanes);
+    if constexpr (kWide > 1)
+        for (; n + kWide * kLanes <= columns; n += kWide * kLanes)
+            applyToVectors<R, kWide>(steps, count, c + n, stride, row, column + n, kLanes);
     for (; n + kLanes <= columns; n += kLanes)
         applyToVectors<R, 1>(steps, count, c + n, stride, row, column + n, kLanes);
     if (n < columns)
         applyToVectors<R, 1>(steps, count, c + n, stride, row, column + n, columns - n);
 }
 
-//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them. Where
-//! there are few columns rows go together, or each would wait for its own results.
+//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them. The
+//! fewer columns there are, the more rows go together.
 template <typename T>
 static __attribute__((noinline)) void applySteps(GemmStep<T> const* steps, int64_t count, float* c, int64_t stride,
     int64_t row, int64_t rows, int64_t column, int64_t columns)
 {
+    constexpr int kFew{2};
     int64_t r = 0;
-    if (columns < 4 * kLanes)
-        for (; r + 3 <= rows; r += 3)
-            applyToRows<3>(steps, count, c + r * stride, stride, row + r, column, columns);
+    if (columns < kAtOnce / kFew * kLanes)
+        for (; r + kAtOnce <= rows; r += kAtOnce)
+            applyToRows<kAtOnce>(steps, count, c + r * stride, stride, row + r, column, columns);
+    else if (columns < kAtOnce * kLanes)
+        for (; r + kFew <= rows; r += kFew)
+            applyToRows<kFew>(steps, count, c + r * stride, stride, row + r, column, columns);
     for (; r < rows; ++r)
         applyToRows<1>(steps, count, c + r * stride, stride, row + r, column, columns);
 }

@@ -48,6 +48,7 @@ TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
     F16 const high = splat(g.high);
     F16 const alpha = splat(g.alpha);
     Mask const mask = firstLanes(last);
+    int64_t const done = shortSteps(g.steps, g.stepCount);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
     {
@@ -55,26 +56,33 @@ TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
         F16 bias = zero();
         if (g.bias != nullptr)
             bias = isCut ? load(g.bias + column + v * kLanes, mask) : load(g.bias + column + v * kLanes);
+        F16 x[R];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
         {
             F16 const sum = v < Sums<R, V, Half>::kWhole ? sums.whole[r][v] : widen(sums.half[r]);
-            F16 x = fma(sum, alpha, bias);
+            x[r] = fma(sum, alpha, bias);
             if (residual != nullptr)
             {
                 float const* const p = residual + r * g.residualStride + v * kLanes;
-                x = x + (isCut ? load(p, mask) : load(p));
+                x[r] = x[r] + (isCut ? load(p, mask) : load(p));
             }
-            x = min(high, max(low, x));
+            x[r] = min(high, max(low, x[r]));
+        }
+        applyShort(g.steps, done, x);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+        {
             float* const p = c + r * g.cStride + v * kLanes;
             if (isCut)
-                store(p, x, mask);
+                store(p, x[r], mask);
             else
-                store(p, x);
+                store(p, x[r]);
         }
     }
-    if (g.stepCount > 0)
-        applySteps(g.steps, g.stepCount, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
+    if (g.stepCount > done)
+        applySteps(
+            g.steps + done, g.stepCount - done, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
 }
 
 //! Adds the products of one segment to the sums: rows a[0 ... R) times panels `panelStride` apart. B: what the panels
