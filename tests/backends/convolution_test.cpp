@@ -167,6 +167,16 @@ TEST(CpuConvolution, depthwise)
         for (int64_t const width : {5, 7, 8, 10, 14, 23})
             expectForm(
                 {{2, 21, 5, width}, 21, {taps, taps}, 21, {1, 1}, {1, 1}, {taps / 2, 1}, {1, taps / 2}}, "depthwise");
+    // More lines than a tile takes, widths of each size of tile, and rows that many or no line of a tile reads.
+    for (int64_t const stride : {1, 2})
+        for (int64_t const width : {1, 2, 13, 28, 31})
+            expectForm({{1, 35, 21, width}, 35, {3, 3}, 35, {stride, stride}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
+    expectForm({{1, 17, 40, 16}, 17, {9, 3}, 17, {3, 1}, {1, 1}, {4, 1}, {4, 1}}, "depthwise");
+    expectForm({{1, 17, 19, 16}, 17, {3, 7}, 17, {1, 1}, {1, 1}, {2, 3}, {2, 3}}, "depthwise");
+    expectForm({{1, 17, 3, 16}, 17, {2, 5}, 17, {1, 1}, {1, 1}, {3, 2}, {3, 2}}, "depthwise");
+    // So large that what the next tile reads is fetched.
+    for (int64_t const stride : {1, 2})
+        expectForm({{1, 48, 75, 80}, 48, {5, 5}, 48, {stride, stride}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
     expectForm({{1, 16, 4, 12}, 16, {3, 3}, 16, {1, 1}, {1, 1}, {0, 2}, {2, 0}}, "depthwise", false);
     expectForm({{1, 16, 12, 29}, 16, {3, 1}, 16, {2, 2}, {1, 1}, {1, 0}, {1, 0}}, "depthwise");
     expectForm({{1, 16, 12, 13}, 16, {1, 3}, 16, {1, 2}, {1, 2}, {0, 2}, {0, 2}}, "depthwise");
@@ -210,6 +220,27 @@ double largestPartial(Convolution layer, std::vector<Operand> const& operands)
             largest = std::max(largest, std::fabs(out->at(0).real(i)));
     }
     return largest;
+}
+
+//! Steps that sums in registers go through, in front of and behind others, on every number of rows of a tile.
+TEST(CpuConvolution, shortStepsAmongOthers)
+{
+    using enum EpilogueKind;
+    std::vector<EpilogueStep> const gate{{kHardSwish, 0.2F, 0.5F}, {kLinear, 1.5F, -0.25F}};
+    std::vector<EpilogueStep> const most{{kRelu}, {kLinear, 1.5F, -0.25F}, {kGeluTanh}, {kHardSwish, 0.2F, 0.5F}};
+    for (std::vector<EpilogueStep> const& steps : {gate, most})
+        for (int64_t const width : {1, 3, 5, 8, 13, 14, 29})
+            for (Form const& form : {Form{{1, 5, 3, width}, 77, {1, 1}}, Form{{1, 5, 1, width}, 150, {1, 1}},
+                     Form{{2, 5, 2, width}, 9, {1, 1}},
+                     Form{{1, 37, 3, width}, 37, {3, 3}, 37, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
+            {
+                SCOPED_TRACE(fmt::format("{} steps, {} columns, {} maps", steps.size(), width, form.maps));
+                Convolution layer = layerOf(form);
+                layer.epilogue.steps = steps;
+                std::vector<Operand> const operands = operandsOf(form);
+                expectKernels(layer, operands, form.groups == 1 ? "rows" : "depthwise", {}, Types::kAll,
+                    largestPartial(layer, operands));
+            }
 }
 
 TEST(CpuConvolution, residualsAndFactors)

@@ -1,8 +1,6 @@
-// Depthwise: tiles of some pixels by a register of channels; an input vector is loaded once for all taps of its line.
-#include "backends/cpu/depthwise.h"
-#include "backends/cpu/epilogue_steps.h"
+// Depthwise: tiles of a block of lines of the output, side by side, and where they find their input.
+#include "backends/cpu/depthwise_tiles.h"
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/simd_register.h"
 
 #include <iterator>
 
@@ -11,191 +9,21 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 
 namespace
 {
-//! A tile reads its input in lines: of one input row each, K taps wide, or, for other widths and dilations, of one tap
-//! each.
-template <typename T>
-struct DepthwiseTile
-{
-    Depthwise<T> const& work;
-    T const* const* columns; //!< [lines][columns]: input pixel, or zeros where it lies outside.
-    int64_t firstLine;
-    int64_t lastLine;
-    int64_t row; //!< First output pixel, counted over all images; further lines are as far apart as the image is wide.
-};
-
-//! Input columns that P pixels read, with K taps at stride S.
-template <int P, int K, int S>
-inline constexpr int kColumns{(P - 1) * S + K};
-
-template <int P, int K, int S, typename T>
-TENON_INLINE void addLine(
-    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
-{
-    Register k[K];
-#pragma GCC unroll 8
-    for (int t = 0; t < K; ++t)
-        k[t] = isCut ? loadRegister(kernel + t * channels, mask) : loadRegister(kernel + t * channels);
-#pragma GCC unroll 32
-    for (int i = 0; i < kColumns<P, K, S>; ++i)
-    {
-        Register const x = isCut ? loadRegister(columns[i] + c, mask) : loadRegister(columns[i] + c);
-#pragma GCC unroll 8
-        for (int t = 0; t < K; ++t)
-            if (i >= t && (i - t) % S == 0 && (i - t) / S < P)
-                sum[(i - t) / S] = fma(x, k[t], sum[(i - t) / S]);
-    }
-}
-
-//! Two lines of the output at once, at stride 1 with K times K taps: an input vector is loaded once for both of them.
-//! The upper line has the taps of row y where the lower one has those of the row before.
-template <int P, int K, typename T>
-TENON_INLINE void addPair(T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask,
-    Register (&sum)[2 * P])
-{
-    constexpr int kWide{P + K - 1};
-    Register taps[2][K];
-#pragma GCC unroll 8
-    for (int y = 0; y <= K; ++y)
-    {
-        Register* const upper = taps[y % 2];
-        Register* const lower = taps[1 - y % 2];
-        if (y < K)
-#pragma GCC unroll 8
-            for (int t = 0; t < K; ++t)
-            {
-                T const* const from = kernel + (y * K + t) * channels;
-                upper[t] = isCut ? loadRegister(from, mask) : loadRegister(from);
-            }
-#pragma GCC unroll 16
-        for (int i = 0; i < kWide; ++i)
-        {
-            T const* const from = columns[y * kWide + i] + c;
-            Register const x = isCut ? loadRegister(from, mask) : loadRegister(from);
-#pragma GCC unroll 8
-            for (int t = 0; t < K; ++t)
-                if (i >= t && i - t < P)
-                {
-                    if (y < K)
-                        sum[i - t] = fma(x, upper[t], sum[i - t]);
-                    if (y > 0)
-                        sum[P + i - t] = fma(x, lower[t], sum[P + i - t]);
-                }
-        }
-    }
-}
-
-//! Where sums go: elements from pixel to pixel and from line to line.
-template <typename To>
-struct SumsTo
-{
-    To* at;
-    int64_t stride;
-    int64_t lineStride;
-};
-
-//! Sums of R lines of P pixels and a register of channels, `count` of which are wanted.
-template <int R, int P, int K, int S, typename T>
-TENON_INLINE void runChannels(DepthwiseTile<T> const& tile, int64_t c, int64_t count, SumsTo<float> to)
-{
-    Depthwise<T> const& d = tile.work;
-    bool const isCut = count != kRegister;
-    Mask const mask = firstLanes(count);
-    Register const bias = d.bias == nullptr ? splatRegister(0.0F)
-        : isCut                             ? loadRegister(d.bias + c, mask)
-                                            : loadRegister(d.bias + c);
-    Register sum[R * P];
-#pragma GCC unroll 16
-    for (int i = 0; i < R * P; ++i)
-        sum[i] = bias;
-    if constexpr (R > 1)
-        addPair<P, K>(tile.columns, d.kernel + c, d.channels, c, isCut, mask, sum);
-    else
-    {
-        T const* kernel = d.kernel + tile.firstLine * K * d.channels + c;
-        T const* const* columns = tile.columns + tile.firstLine * kColumns<P, K, S>;
-        for (int64_t line = tile.firstLine; line < tile.lastLine; ++line)
-        {
-            addLine<P, K, S>(columns, kernel, d.channels, c, isCut, mask, sum);
-            columns += kColumns<P, K, S>;
-            kernel += K * d.channels;
-        }
-    }
-    Register const low = splatRegister(d.low);
-    Register const high = splatRegister(d.high);
-#pragma GCC unroll 16
-    for (int i = 0; i < R * P; ++i)
-    {
-        Register x = sum[i];
-        if (d.residual != nullptr)
-        {
-            T const* const r = d.residual + (tile.row + i / P * d.window.outWidth + i % P) * d.residualStride + c;
-            x = x + (isCut ? loadRegister(r, mask) : loadRegister(r));
-        }
-        x = min(high, max(low, x));
-        float* const at = to.at + i / P * to.lineStride + i % P * to.stride;
-        if (isCut)
-            store(at, x, mask);
-        else
-            store(at, x);
-    }
-}
-
-//! The same to the output; sums are not rounded before all steps are done.
-template <int R, int P, int K, int S, typename T>
-TENON_INLINE void finishChannels(DepthwiseTile<T> const& tile, int64_t c, int64_t count)
-{
-    Depthwise<T> const& d = tile.work;
-    int64_t const lineStride = d.window.outWidth * d.channels;
-    T* const out = d.out + tile.row * d.channels + c;
-    if constexpr (kIsFloat<T>)
-        return runChannels<R, P, K, S>(tile, c, count, {out, d.channels, lineStride});
-    constexpr int kSums{R * P * static_cast<int>(kRegister)};
-    alignas(64) float sums[kSums < kLanes ? kLanes : kSums]; // narrowRow() reads by vectors.
-    runChannels<R, P, K, S>(tile, c, count, {sums, kRegister, P * kRegister});
-    for (int64_t i = 0; i < R * P; ++i)
-    {
-        float* const from = sums + i * kRegister;
-        T* const to = out + i / P * lineStride + i % P * d.channels;
-        if (d.stepCount > 0 && i % P == 0)
-            applySteps(d.steps, d.stepCount, from, kRegister, tile.row + i / P * d.window.outWidth, P, c, count);
-        if (count == kRegister)
-            store(to, loadRegister(from));
-        else
-            narrowRow(from, to, count);
-    }
-}
-
-template <int R, int P, int K, int S, typename T>
-__attribute__((noinline)) void runPixels(DepthwiseTile<T> const& tile)
-{
-    Depthwise<T> const& d = tile.work;
-    int64_t c = 0;
-    for (; c + kRegister <= d.channels; c += kRegister)
-        finishChannels<R, P, K, S>(tile, c, kRegister);
-    if (c < d.channels)
-        finishChannels<R, P, K, S>(tile, c, d.channels - c);
-    if constexpr (kIsFloat<T>) // Whole rows at once.
-        if (d.stepCount > 0)
-            for (int64_t row = tile.row; row < tile.row + R * d.window.outWidth; row += d.window.outWidth)
-                applySteps(d.steps, d.stepCount, d.out + row * d.channels, d.channels, row, P, 0, d.channels);
-}
-
-#ifdef __AVX512F__
-constexpr int32_t kSizes[]{12, 8, 7, 4, 2, 1};
+#ifdef __AVX512F__ // Sums and as many elements of the input in registers, and a tap.
+constexpr int32_t kSizes[]{14, 12, 8, 7, 4, 2, 1};
 #define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
     {                                                                                                                  \
-        &runPixels<1, 12, K, S, T>, &runPixels<1, 8, K, S, T>, &runPixels<1, 7, K, S, T>, &runPixels<1, 4, K, S, T>,   \
-            &runPixels<1, 2, K, S, T>, &runPixels<1, 1, K, S, T>                                                       \
+        &runPixels<14, K, S, T>, &runPixels<12, K, S, T>, &runPixels<8, K, S, T>, &runPixels<7, K, S, T>,              \
+            &runPixels<4, K, S, T>, &runPixels<2, K, S, T>, &runPixels<1, K, S, T>                                     \
     }
-#else
-constexpr int32_t kSizes[]{8, 7, 4, 2, 1, 1}; // With five taps and an element of the input, fourteen registers.
+#else // Sums, five taps, and an element of the input.
+constexpr int32_t kSizes[]{8, 7, 4, 2, 1};
 #define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
     {                                                                                                                  \
-        &runPixels<1, 8, K, S, T>, &runPixels<1, 7, K, S, T>, &runPixels<1, 4, K, S, T>, &runPixels<1, 2, K, S, T>,    \
-            &runPixels<1, 1, K, S, T>, &runPixels<1, 1, K, S, T>                                                       \
+        &runPixels<8, K, S, T>, &runPixels<7, K, S, T>, &runPixels<4, K, S, T>, &runPixels<2, K, S, T>,                \
+            &runPixels<1, K, S, T>                                                                                     \
     }
 #endif
-constexpr int64_t kMaxPointers{kMaxSegments * 12};
 
 template <typename T>
 struct Shape
@@ -217,144 +45,189 @@ Shape<T> const& shapeOf(GemmWindow const& w)
     return kShapes<T>[4]; // Single taps.
 }
 
-struct Line
-{
-    int64_t image; //!< First input line of the image.
-    int64_t top;   //!< Input line of the first tap, within the image.
-    int64_t row;   //!< First output pixel of the line.
-};
+//! Of kSizes, the width of pairs.
+constexpr int32_t kPairKind{2};
+static_assert(!kGoesByPairs || kSizes[kPairKind] == kPairWidth);
 
-//! Pixels [x, x + kSizes[kind]) of one line.
-template <typename T>
-void runPart(Depthwise<T> const& d, Shape<T> const& shape, Line const& line, int64_t x, int32_t kind)
+//! Which of kSizes takes least for a line: its last tile moves back over pixels that are done. Fewer than eight sums wait
+//! for each other.
+int32_t kindOf(int64_t width)
 {
-    GemmWindow const& w = d.window;
-    T const* pointers[kMaxPointers];
-    // Rows above and below the image touch nothing.
-    int64_t firstY = 0;
-    while (firstY < w.kernelHeight && line.top + firstY * w.dilationY < 0)
-        ++firstY;
-    int64_t lastY = w.kernelHeight;
-    while (lastY > firstY && line.top + (lastY - 1) * w.dilationY >= w.inHeight)
-        --lastY;
-    bool const isWhole = &shape != &kShapes<T>[4];
-    int64_t const linesPerRow = isWhole ? 1 : w.kernelWidth;
-    int64_t const columns = isWhole ? (kSizes[kind] - 1) * shape.stride + shape.taps : kSizes[kind];
-    int64_t const step = isWhole ? 1 : w.strideX;
-    for (int64_t ky = firstY; ky < lastY; ++ky)
-    {
-        int64_t const inLine = line.image + line.top + ky * w.dilationY;
-        T const* const in = d.in + (d.inRing > 0 ? inLine % d.inRing : inLine) * w.lineStride;
-        for (int64_t part = 0; part < linesPerRow; ++part)
-        {
-            T const** const to = pointers + (ky * linesPerRow + part) * columns;
-            int64_t const left = x * w.strideX - w.padLeft + part * w.dilationX;
-            for (int64_t i = 0; i < columns; ++i)
-            {
-                int64_t const inX = left + i * step;
-                to[i] =
-                    static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth) ? in + inX * w.pixelStride : d.zeros;
-            }
-        }
-    }
-    shape.functions[kind](DepthwiseTile<T>{d, pointers, firstY * linesPerRow, lastY * linesPerRow, line.row + x});
-}
-
-//! Tiles of two lines of some width, for windows of three by three taps: half as many loads as line by line, and lines
-//! that have left the nearest cache are read twice instead of three times.
-constexpr int64_t kPairTaps{3};
-template <typename T>
-struct Pair
-{
-    int64_t width; //!< 0: none fits.
-    void (*function)(DepthwiseTile<T> const&);
-};
-
-#ifdef __AVX512F__
-template <typename T>
-constexpr Pair<T> kPairs[]{{8, &runPixels<2, 8, kPairTaps, 1, T>}, {7, &runPixels<2, 7, kPairTaps, 1, T>}};
-#else
-template <typename T>
-constexpr Pair<T> kPairs[]{{4, &runPixels<2, 4, kPairTaps, 1, T>}};
-#endif
-constexpr int64_t kMaxPairWidth{8};
-
-//! The width that needs the fewest pixels for a line: its last tile moves back over pixels that are done, which one
-//! that adds in place cannot.
-template <typename T>
-Pair<T> pairOf(Depthwise<T> const& d)
-{
-    GemmWindow const& w = d.window;
-    bool const fits = w.kernelWidth == kPairTaps && w.kernelHeight == kPairTaps && w.strideX == 1 && w.strideY == 1
-        && w.dilationX == 1 && w.dilationY == 1;
-    Pair<T> best{0, nullptr};
+    constexpr int64_t kLeastSums{8};
+    int32_t best{std::size(kSizes) - 1};
     int64_t least{INT64_MAX};
-    for (Pair<T> const& pair : kPairs<T>)
+    for (int32_t kind = 0; kind < static_cast<int32_t>(std::size(kSizes)); ++kind)
     {
-        int64_t const pixels = (w.outWidth + pair.width - 1) / pair.width * pair.width;
-        if (!fits || pixels >= least || w.outWidth < pair.width || (d.residual != nullptr && pixels != w.outWidth))
+        int64_t const size = kSizes[kind];
+        int64_t const cost = (width + size - 1) / size * (size > kLeastSums ? size : kLeastSums);
+        if (size > width || cost >= least)
             continue;
-        least = pixels;
-        best = pair;
+        least = cost;
+        best = kind;
     }
     return best;
 }
 
-//! A line and the one below it.
+//! Whether lines may go by two: with tiles that cover a line, of which the last moves back over pixels that are done, as
+//! one that adds in place cannot.
 template <typename T>
-void runPair(Depthwise<T> const& d, Pair<T> const& pair, Line const& line)
+bool isForPairs(Depthwise<T> const& d)
 {
     GemmWindow const& w = d.window;
-    T const* pointers[(kPairTaps + 1) * (kMaxPairWidth + kPairTaps - 1)];
-    int64_t const columns = pair.width + kPairTaps - 1;
-    T const* lines[kPairTaps + 1]; // Null: outside of the image.
-    for (int64_t i = 0; i <= kPairTaps; ++i)
-    {
-        int64_t const y = line.top + i;
-        int64_t const inLine = d.inRing > 0 ? (line.image + y) % d.inRing : line.image + y;
-        bool const isInside = static_cast<uint64_t>(y) < static_cast<uint64_t>(w.inHeight);
-        lines[i] = isInside ? d.in + inLine * w.lineStride : nullptr;
-    }
-    for (int64_t x = 0; x < w.outWidth; x += pair.width)
-    {
-        int64_t const at = x < w.outWidth - pair.width ? x : w.outWidth - pair.width;
-        T const** to = pointers;
-        for (int64_t i = 0; i <= kPairTaps; ++i)
-            for (int64_t inX = at - w.padLeft; inX < at - w.padLeft + columns; ++inX)
-            {
-                bool const isInside =
-                    lines[i] != nullptr && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
-                *to++ = isInside ? lines[i] + inX * w.pixelStride : d.zeros;
-            }
-        pair.function(DepthwiseTile<T>{d, pointers, 0, kPairTaps + 1, line.row + at});
-    }
+    return kGoesByPairs && w.kernelWidth == kPairTaps && w.kernelHeight == kPairTaps && w.strideX == 1 && w.strideY == 1
+        && w.dilationX == 1 && w.dilationY == 1 && w.outWidth >= kPairWidth
+        && (d.residual == nullptr || w.outWidth % kPairWidth == 0);
 }
+
+//! Lines of the output of one image that tiles take together, and where these find their input.
+template <typename T>
+class DepthwiseBlock
+{
+  public:
+    //! Of lines [first, last), counted over all images, it takes those before `next()`.
+    DepthwiseBlock(Depthwise<T> const& depthwise, Shape<T> const& shape, int64_t first, int64_t last)
+        : mDepthwise{depthwise},
+          mShape{shape},
+          mIsWhole{&shape != &kShapes<T>[4]},
+          mLinesPerRow{mIsWhole ? 1 : depthwise.window.kernelWidth},
+          mFirst{first},
+          mShortSteps{shortSteps(depthwise.steps, depthwise.stepCount)}
+    {
+        GemmWindow const& w = depthwise.window;
+        int64_t const image = first / w.outHeight;
+        mImage = image * w.inHeight;
+        mTop = (first - image * w.outHeight) * w.strideY - w.padTop;
+        int64_t const end = (image + 1) * w.outHeight < last ? (image + 1) * w.outHeight : last;
+        mLines = end - first < kMaxLines ? end - first : kMaxLines;
+        mIsPair = mLines == 2 && isForPairs(depthwise);
+        if (kGoesByPairs && !mIsPair)
+            mLines = 1;
+        // With dilated rows, those that a line reads are not those that the next one does.
+        int64_t const most = w.dilationY == 1 ? kMaxRows / mLinesPerRow : 0;
+        while (mLines > 1 && (mLines - 1) * w.strideY + w.kernelHeight > most)
+            --mLines;
+        bool const isFar = w.inHeight * w.lineStride * static_cast<int64_t>(sizeof(T)) > kNearBytes;
+        // Fewer taps do not take long enough to hide it.
+        mAhead = isFar && depthwise.inRing == 0 && mIsWhole && w.kernelWidth > 3 ? w.strideX * w.pixelStride : 0;
+        findRows();
+    }
+    int64_t next() const
+    {
+        return mFirst + mLines;
+    }
+    bool isPair() const
+    {
+        return mIsPair;
+    }
+    void run(int64_t x, int32_t kind) const
+    {
+        GemmWindow const& w = mDepthwise.window;
+        T const* columns[kMaxPointers];
+        int64_t const count = (kSizes[kind] - 1) * mShape.stride + mShape.taps;
+        int64_t const perRow = mLinesPerRow * count;
+        for (int64_t row = 0; row < mRowCount; ++row)
+            for (int64_t part = 0; part < mLinesPerRow && (mRows[row] != nullptr || mIsPair); ++part)
+                locateLine(mRows[row], x * w.strideX - w.padLeft + part * w.dilationX, count,
+                    columns + row * perRow + part * count);
+        InputLines<T> lines[kMaxLines];
+        for (int64_t line = 0; line < mLines; ++line)
+            lines[line] = {columns + (line * w.strideY + mSpans[line].first) * perRow,
+                mSpans[line].count * mLinesPerRow, mSpans[line].first * w.kernelWidth * mDepthwise.channels};
+        int64_t const row = mFirst * w.outWidth + x;
+        mShape.functions[kind](
+            DepthwiseTile<T>{mDepthwise, lines, mLines, row, mShortSteps, mIsPair, mAhead * kSizes[kind]});
+    }
+
+  private:
+    static constexpr int64_t kMaxRows{32}; //!< Of the input, where several lines of the output share them.
+    static constexpr int64_t kMaxPointers{kMaxSegments * (kSizes[0] * 2 + 4)};
+    static constexpr int64_t kNearBytes{int64_t{1} << 20};
+    static_assert(kMaxRows <= kMaxSegments);
+
+    //! Rows of the input that a line's taps touch, of those that the block reads.
+    struct Span
+    {
+        int64_t first;
+        int64_t count;
+    };
+
+    void findRows()
+    {
+        GemmWindow const& w = mDepthwise.window;
+        mRowCount = (mLines - 1) * w.strideY + w.kernelHeight;
+        for (int64_t row = 0; row < mRowCount; ++row)
+        {
+            int64_t const y = mTop + row * w.dilationY;
+            bool const isInside = static_cast<uint64_t>(y) < static_cast<uint64_t>(w.inHeight);
+            int64_t const line = mDepthwise.inRing > 0 ? (mImage + y) % mDepthwise.inRing : mImage + y;
+            mRows[row] = isInside ? mDepthwise.in + line * w.lineStride : nullptr;
+        }
+        for (int64_t line = 0; line < mLines; ++line)
+        {
+            T const* const* const rows = mRows + line * w.strideY;
+            int64_t first = 0;
+            while (!mIsPair && first < w.kernelHeight && rows[first] == nullptr)
+                ++first;
+            int64_t last = w.kernelHeight;
+            while (last > first && rows[last - 1] == nullptr)
+                --last;
+            mSpans[line] = {first, last - first};
+        }
+    }
+    //! Null: a row outside of the image.
+    void locateLine(T const* in, int64_t left, int64_t count, T const** to) const
+    {
+        GemmWindow const& w = mDepthwise.window;
+        int64_t const step = mIsWhole ? 1 : w.strideX;
+        if (in != nullptr && left >= 0 && left + (count - 1) * step < w.inWidth)
+        {
+            for (int64_t i = 0; i < count; ++i)
+                to[i] = in + (left + i * step) * w.pixelStride;
+            return;
+        }
+        for (int64_t i = 0; i < count; ++i)
+        {
+            int64_t const x = left + i * step;
+            bool const isInside = in != nullptr && static_cast<uint64_t>(x) < static_cast<uint64_t>(w.inWidth);
+            to[i] = isInside ? in + x * w.pixelStride : mDepthwise.zeros;
+        }
+    }
+
+    Depthwise<T> const& mDepthwise;
+    Shape<T> const& mShape;
+    bool mIsWhole;        //!< Lines of its input hold all taps of a row.
+    int64_t mLinesPerRow; //!< Of the input, for each of its rows.
+    int64_t mFirst;
+    int64_t mShortSteps;
+    int64_t mImage; //!< First input row of the image.
+    int64_t mTop;   //!< Input row of the first tap, within the image.
+    int64_t mLines; //!< Of the output.
+    bool mIsPair{false};
+    int64_t mRowCount{0};
+    T const* mRows[kMaxSegments]; //!< Of the input; null: outside of the image.
+    Span mSpans[kMaxLines];
+    int64_t mAhead; //!< From a column to the next, where what the next tile reads is fetched.
+};
 } // namespace
 
 template <typename T>
 void runDepthwise(Depthwise<T> const& depthwise, int64_t first, int64_t last)
 {
-    GemmWindow const& w = depthwise.window;
-    Shape<T> const& shape = shapeOf<T>(w);
-    Pair<T> const pair = pairOf(depthwise);
-    for (int64_t at = first; at < last; ++at)
+    int64_t const width = depthwise.window.outWidth;
+    Shape<T> const& shape = shapeOf<T>(depthwise.window);
+    int32_t const widest = kindOf(width);
+    while (first < last)
     {
-        int64_t const image = at / w.outHeight;
-        int64_t const y = at - image * w.outHeight;
-        Line const line{image * w.inHeight, y * w.strideY - w.padTop, at * w.outWidth};
-        if (pair.width > 0 && at + 1 < last && y + 1 < w.outHeight)
+        DepthwiseBlock<T> const block{depthwise, shape, first, last};
+        int32_t kind = block.isPair() ? kPairKind : widest;
+        for (int64_t x = 0; x < width; x += kSizes[kind])
         {
-            runPair(depthwise, pair, line);
-            ++at;
-            continue;
-        }
-        int32_t kind{0};
-        for (int64_t x = 0; x < w.outWidth; x += kSizes[kind])
-        {
-            while (kSizes[kind] > w.outWidth - x)
+            // What adds in place must not be done twice.
+            while (depthwise.residual != nullptr && kSizes[kind] > width - x)
                 ++kind;
-            runPart(depthwise, shape, line, x, kind);
+            block.run(kSizes[kind] > width - x ? width - kSizes[kind] : x, kind);
         }
+        first = block.next();
     }
 }
 

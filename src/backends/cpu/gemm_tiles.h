@@ -35,10 +35,22 @@ struct Sums
     static constexpr int kWhole{V - (Half ? 1 : 0)};
     F16 whole[R][kWhole == 0 ? 1 : kWhole];
     F8 half[Half ? R : 1];
+
+    __attribute__((always_inline)) F16 at(int r, int v) const
+    {
+        if constexpr (kWhole == 0)
+            return widen(half[r]);
+        else if constexpr (Half)
+            return v < kWhole ? whole[r][v] : widen(half[r]);
+        else
+            return whole[r][v];
+    }
 };
 
-template <int R, int V, bool Half>
-TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
+//! Bias, residual, bounds and so many short steps, and the result to memory. `IsShort`: there are such steps, so that
+//! all rows of a vector of columns go through one after the other before any is stored.
+template <bool IsShort, int R, int V, bool Half>
+TENON_INLINE void storeSums(Tile const& tile, Sums<R, V, Half>& sums, int64_t last, int64_t shortCount)
 {
     Gemm<float> const& g = tile.gemm;
     int64_t const column = tile.panel * kPanel;
@@ -48,7 +60,6 @@ TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
     F16 const high = splat(g.high);
     F16 const alpha = splat(g.alpha);
     Mask const mask = firstLanes(last);
-    int64_t const done = shortSteps(g.steps, g.stepCount);
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
     {
@@ -56,33 +67,48 @@ TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
         F16 bias = zero();
         if (g.bias != nullptr)
             bias = isCut ? load(g.bias + column + v * kLanes, mask) : load(g.bias + column + v * kLanes);
+        auto const put = [&](int r, F16 x) {
+            float* const p = c + r * g.cStride + v * kLanes;
+            if (isCut)
+                store(p, x, mask);
+            else
+                store(p, x);
+        };
         F16 x[R];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
         {
-            F16 const sum = v < Sums<R, V, Half>::kWhole ? sums.whole[r][v] : widen(sums.half[r]);
-            x[r] = fma(sum, alpha, bias);
+            x[r] = fma(sums.at(r, v), alpha, bias);
             if (residual != nullptr)
             {
                 float const* const p = residual + r * g.residualStride + v * kLanes;
                 x[r] = x[r] + (isCut ? load(p, mask) : load(p));
             }
             x[r] = min(high, max(low, x[r]));
+            if constexpr (!IsShort)
+                put(r, x[r]);
         }
-        applyShort(g.steps, done, x);
+        if constexpr (!IsShort)
+            continue;
+        applyShort(g.steps, shortCount, x);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
-        {
-            float* const p = c + r * g.cStride + v * kLanes;
-            if (isCut)
-                store(p, x[r], mask);
-            else
-                store(p, x[r]);
-        }
+            put(r, x[r]);
     }
+}
+
+template <int R, int V, bool Half>
+TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
+{
+    Gemm<float> const& g = tile.gemm;
+    if (g.stepCount == 0)
+        return storeSums<false>(tile, sums, last, 0);
+    int64_t const done = shortSteps(g.steps, g.stepCount);
+    storeSums<true>(tile, sums, last, done);
+    int64_t const column = tile.panel * kPanel;
+    float* const c = g.c + tile.row * g.cStride + column;
     if (g.stepCount > done)
-        applySteps(
-            g.steps + done, g.stepCount - done, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
+        applySteps(g.steps + done, g.stepCount - done, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
 }
 
 //! Adds the products of one segment to the sums: rows a[0 ... R) times panels `panelStride` apart. B: what the panels

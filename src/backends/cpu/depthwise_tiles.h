@@ -1,0 +1,275 @@
+// Tiles of depthwise convolutions: some pixels by a register of channels, of several lines of the output. Included by one
+// file that is compiled once per instruction set.
+#pragma once
+
+#include "backends/cpu/depthwise.h"
+#include "backends/cpu/epilogue_steps.h"
+#include "backends/cpu/simd_register.h"
+
+namespace tenon::cpu::TENON_ISA_NAMESPACE
+{
+
+namespace
+{
+//! What one line of the output needs: lines of its input, of one input row each, K taps wide, or, for other widths and
+//! dilations, of one tap each; those outside of the image are left out.
+template <typename T>
+struct InputLines
+{
+    T const* const* columns; //!< [lines][columns]: pixel, or zeros where it is outside.
+    int64_t count;
+    int64_t kernel; //!< Elements from the kernel's beginning to the taps of the first of them.
+};
+
+//! Lines of the output below each other, some pixels wide.
+template <typename T>
+struct DepthwiseTile
+{
+    Depthwise<T> const& work;
+    InputLines<T> const* lines;
+    int64_t lineCount;
+    int64_t row; //!< First output pixel, counted over all images; further lines are as far apart as the image is wide.
+    int64_t shortSteps;
+    bool isPair;   //!< Two lines with kPairTaps by kPairTaps taps at stride 1, none of whose input lines is left out.
+    int64_t ahead; //!< Elements from a column to the one that the next tile has there, which is fetched; 0: none is.
+};
+
+//! Lines that a tile has at most. A register of channels is a cache line, so that one line after the other finds there
+//! what the line before has read; or half a one, whose other half would come once more from afar: such tiles have two
+//! lines that are made at once, where that is possible.
+#ifdef __AVX512F__
+constexpr int64_t kMaxLines{8};
+constexpr bool kGoesByPairs{false};
+#else
+constexpr int64_t kMaxLines{2};
+constexpr bool kGoesByPairs{true};
+#endif
+constexpr int kPairWidth{4};
+constexpr int kPairTaps{3};
+
+//! Input columns that P pixels read, with K taps at stride S.
+template <int P, int K, int S>
+inline constexpr int kColumns{(P - 1) * S + K};
+
+#ifdef __AVX512F__
+//! Every S-th tap from `First` on, over those columns that these read: tap by tap, so that no sum waits for itself.
+template <int P, int K, int S, int First, typename T>
+TENON_INLINE void addTaps(
+    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+{
+    constexpr int kTaps{(K - First + S - 1) / S};
+    Register x[P + kTaps];
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i)
+        x[i] = isCut ? loadRegister(columns[First + i * S] + c, mask) : loadRegister(columns[First + i * S] + c);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTaps; ++t)
+    {
+        T const* const from = kernel + (First + t * S) * channels;
+        Register const k = isCut ? loadRegister(from, mask) : loadRegister(from);
+#pragma GCC unroll 16
+        for (int i = 0; i < P; ++i)
+            sum[i] = fma(x[t + i], k, sum[i]);
+        if (t + 1 == kTaps)
+            break;
+        T const* const next = columns[First + (t + P) * S] + c;
+        x[t + P] = isCut ? loadRegister(next, mask) : loadRegister(next);
+    }
+}
+
+//! One line of the input.
+template <int P, int K, int S, typename T>
+TENON_INLINE void addLine(
+    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+{
+    addTaps<P, K, S, 0>(columns, kernel, channels, c, isCut, mask, sum);
+    if constexpr (S == 2)
+        addTaps<P, K, S, 1>(columns, kernel, channels, c, isCut, mask, sum);
+}
+#else
+//! One line of the input: column by column, with all taps in registers, of which there are too few for the columns.
+template <int P, int K, int S, typename T>
+TENON_INLINE void addLine(
+    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+{
+    Register k[K];
+#pragma GCC unroll 8
+    for (int t = 0; t < K; ++t)
+        k[t] = isCut ? loadRegister(kernel + t * channels, mask) : loadRegister(kernel + t * channels);
+#pragma GCC unroll 32
+    for (int i = 0; i < kColumns<P, K, S>; ++i)
+    {
+        Register const x = isCut ? loadRegister(columns[i] + c, mask) : loadRegister(columns[i] + c);
+#pragma GCC unroll 8
+        for (int t = 0; t < K; ++t)
+            if (i >= t && (i - t) % S == 0 && (i - t) / S < P)
+                sum[(i - t) / S] = fma(x, k[t], sum[(i - t) / S]);
+    }
+}
+#endif
+
+//! Brings what the next tile reads of one row into the second cache.
+template <int P, int K, int S, typename T>
+TENON_INLINE void fetch(T const* const* columns, int64_t ahead)
+{
+#pragma GCC unroll 32
+    for (int i = kColumns<P, K, S> - P * S; i < kColumns<P, K, S>; ++i)
+        if (i >= 0)
+            _mm_prefetch(reinterpret_cast<char const*>(columns[i] + ahead), _MM_HINT_T1);
+}
+
+template <typename T>
+TENON_INLINE Register biasOf(Depthwise<T> const& d, int64_t c, bool isCut, Mask mask)
+{
+    if (d.bias == nullptr)
+        return splatRegister(0.0F);
+    return isCut ? loadRegister(d.bias + c, mask) : loadRegister(d.bias + c);
+}
+
+//! Residual, bounds and short steps; then to memory, `stride` from pixel to pixel.
+template <int P, typename T>
+TENON_INLINE void storeSums(
+    DepthwiseTile<T> const& tile, int64_t row, int64_t c, int64_t count, Register (&sum)[P], float* to, int64_t stride)
+{
+    Depthwise<T> const& d = tile.work;
+    bool const isCut = count != kRegister;
+    Mask const mask = firstLanes(count);
+    Register const low = splatRegister(d.low);
+    Register const high = splatRegister(d.high);
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i)
+    {
+        if (d.residual != nullptr)
+        {
+            T const* const r = d.residual + (row + i) * d.residualStride + c;
+            sum[i] = sum[i] + (isCut ? loadRegister(r, mask) : loadRegister(r));
+        }
+        sum[i] = min(high, max(low, sum[i]));
+    }
+    if (tile.shortSteps > 0)
+        applyShort(d.steps, tile.shortSteps, sum);
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i)
+        if (isCut)
+            store(to + i * stride, sum[i], mask);
+        else
+            store(to + i * stride, sum[i]);
+}
+
+//! The same to line `line` of the output; sums are not rounded before all steps are done.
+template <int P, typename T>
+TENON_INLINE void finishLine(DepthwiseTile<T> const& tile, int64_t line, int64_t c, int64_t count, Register (&sum)[P])
+{
+    Depthwise<T> const& d = tile.work;
+    int64_t const row = tile.row + line * d.window.outWidth;
+    T* const out = d.out + row * d.channels + c;
+    if constexpr (kIsFloat<T>)
+        return storeSums(tile, row, c, count, sum, out, d.channels);
+    constexpr int kSums{P * static_cast<int>(kRegister)};
+    alignas(64) float sums[kSums < kLanes ? kLanes : kSums]; // narrowRow() reads by vectors.
+    storeSums(tile, row, c, count, sum, sums, kRegister);
+    if (int64_t const done = tile.shortSteps; d.stepCount > done)
+        applySteps(d.steps + done, d.stepCount - done, sums, kRegister, row, P, c, count);
+    for (int64_t i = 0; i < P; ++i)
+        if (count == kRegister)
+            store(out + i * d.channels, loadRegister(sums + i * kRegister));
+        else
+            narrowRow(sums + i * kRegister, out + i * d.channels, count);
+}
+
+//! A register of channels, `count` of which are wanted, of line `line` of a tile.
+template <int P, int K, int S, typename T>
+TENON_INLINE void runLine(DepthwiseTile<T> const& tile, int64_t line, int64_t c, int64_t count)
+{
+    Depthwise<T> const& d = tile.work;
+    InputLines<T> const& from = tile.lines[line];
+    bool const isCut = count != kRegister;
+    Mask const mask = firstLanes(count);
+    Register const bias = biasOf(d, c, isCut, mask);
+    Register sum[P];
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i)
+        sum[i] = bias;
+    T const* const* columns = from.columns;
+    T const* kernel = d.kernel + from.kernel + c;
+    if (tile.ahead != 0 && from.count > 0)
+        fetch<P, K, S>(columns, tile.ahead + c);
+    for (int64_t i = 0; i < from.count; ++i, columns += kColumns<P, K, S>, kernel += K * d.channels)
+        addLine<P, K, S>(columns, kernel, d.channels, c, isCut, mask, sum);
+    finishLine(tile, line, c, count, sum);
+}
+
+//! The same of two lines at once, with K times K taps at stride 1: an input vector is loaded once for both of them. The
+//! upper line has the taps of row y where the lower one has those of the row before.
+template <int P, int K, typename T>
+TENON_INLINE void runPair(DepthwiseTile<T> const& tile, int64_t c, int64_t count)
+{
+    constexpr int kWide{P + K - 1};
+    Depthwise<T> const& d = tile.work;
+    bool const isCut = count != kRegister;
+    Mask const mask = firstLanes(count);
+    Register const bias = biasOf(d, c, isCut, mask);
+    Register upperSum[P];
+    Register lowerSum[P];
+    for (int i = 0; i < P; ++i)
+        upperSum[i] = lowerSum[i] = bias;
+    Register taps[2][K];
+#pragma GCC unroll 8
+    for (int y = 0; y <= K; ++y)
+    {
+        Register* const upper = taps[y % 2];
+        Register* const lower = taps[1 - y % 2];
+        for (int t = 0; y < K && t < K; ++t)
+        {
+            T const* const from = d.kernel + (y * K + t) * d.channels + c;
+            upper[t] = isCut ? loadRegister(from, mask) : loadRegister(from);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < kWide; ++i)
+        {
+            T const* const from = tile.lines[0].columns[y * kWide + i] + c;
+            Register const x = isCut ? loadRegister(from, mask) : loadRegister(from);
+#pragma GCC unroll 8
+            for (int t = 0; t < K; ++t)
+                if (i >= t && i - t < P)
+                {
+                    if (y < K)
+                        upperSum[i - t] = fma(x, upper[t], upperSum[i - t]);
+                    if (y > 0)
+                        lowerSum[i - t] = fma(x, lower[t], lowerSum[i - t]);
+                }
+        }
+    }
+    finishLine(tile, 0, c, count, upperSum);
+    finishLine(tile, 1, c, count, lowerSum);
+}
+
+//! The same of all lines.
+template <int P, int K, int S, typename T>
+TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t count)
+{
+    if constexpr (kGoesByPairs && P == kPairWidth && K == kPairTaps && S == 1)
+        if (tile.isPair)
+            return runPair<P, K>(tile, c, count);
+    for (int64_t line = 0; line < tile.lineCount; ++line)
+        runLine<P, K, S>(tile, line, c, count);
+}
+
+template <int P, int K, int S, typename T>
+__attribute__((noinline)) void runPixels(DepthwiseTile<T> const& tile)
+{
+    Depthwise<T> const& d = tile.work;
+    int64_t c = 0;
+    for (; c + kRegister <= d.channels; c += kRegister)
+        runLines<P, K, S>(tile, c, kRegister);
+    if (c < d.channels)
+        runLines<P, K, S>(tile, c, d.channels - c);
+    if constexpr (kIsFloat<T>) // Whole rows at once.
+        if (int64_t const done = tile.shortSteps; d.stepCount > done)
+            for (int64_t row = tile.row; row < tile.row + tile.lineCount * d.window.outWidth; row += d.window.outWidth)
+                applySteps(
+                    d.steps + done, d.stepCount - done, d.out + row * d.channels, d.channels, row, P, 0, d.channels);
+}
+} // namespace
+
+} // namespace tenon::cpu::TENON_ISA_NAMESPACE
