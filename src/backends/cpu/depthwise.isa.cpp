@@ -49,8 +49,8 @@ Shape<T> const& shapeOf(GemmWindow const& w)
 constexpr int32_t kPairKind{2};
 static_assert(!kGoesByPairs || kSizes[kPairKind] == kPairWidth);
 
-//! Which of kSizes takes least for a line: its last tile moves back over pixels that are done. Fewer than eight sums wait
-//! for each other.
+//! Which of kSizes takes least for a line, whose last tile moves back over pixels that are done. Fewer than eight sums
+//! wait for each other.
 int32_t kindOf(int64_t width)
 {
     constexpr int64_t kLeastSums{8};
@@ -68,8 +68,8 @@ int32_t kindOf(int64_t width)
     return best;
 }
 
-//! Whether lines may go by two: with tiles that cover a line, of which the last moves back over pixels that are done, as
-//! one that adds in place cannot.
+//! Whether lines may go by two: where tiles cover a line, the last moving back over pixels that are done, as one that
+//! adds in place cannot.
 template <typename T>
 bool isForPairs(Depthwise<T> const& d)
 {

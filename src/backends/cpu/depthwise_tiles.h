@@ -1,5 +1,5 @@
-// Tiles of depthwise convolutions: some pixels by a register of channels, of several lines of the output. Included by one
-// file that is compiled once per instruction set.
+// Tiles of depthwise convolutions: some pixels by a register of channels, of several lines of the output. Included by
+// one file that is compiled once per instruction set.
 #pragma once
 
 #include "backends/cpu/depthwise.h"

@@ -83,7 +83,7 @@ TENON_INLINE F16 loadExtra(GemmStep<T> const& step, int64_t row, int64_t column,
     return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
-//! Whether a step takes few instructions and no operand: so many of them that sums go through it before they are stored.
+//! Whether a step takes few instructions and no operand, so that sums go through it before they are stored.
 TENON_INLINE bool isShort(StepForm const& step)
 {
     return step.kind == EpilogueKind::kHardSwish || step.kind == EpilogueKind::kLinear;
