@@ -1,25 +1,36 @@
 #!/usr/bin/env python3
 """Whole networks on one GPU beside PyTorch: device time of a run, float16, random weights of the same architecture.
 
-Tenon: the project's models under BuilderFlag.FP16, by its Python module (PYTHONPATH=BUILD/python). PyTorch: the same
-architecture from torchvision or transformers, channels last for images, eager in a CUDA graph and
+Tenon: the project's models by trtexec under --fp16, built twice (the second build finds what the first kept on disk)
+and loaded by a process of its own; the plan's runs are timed by the Python module (PYTHONPATH=BUILD/python).
+bert_large is cuda_quantized.py's encoder without a mask; what tests/models has no graph of is exported by PyTorch.
+PyTorch: torchvision's and transformers' networks, channels last for images, eager in a CUDA graph and
 `torch.compile(mode="reduce-overhead")`. Random data; times are of bursts of runs that wait for each other alone.
-A row is (model, batch, sequence length); a process of its own per row and engine, one after the other.
+A row is (model, batch, sequence length).
+PyTorch's rows are prepared side by side by processes of their own, and timed one after the other under --lock.
 
-    cuda_models.py MODELS [--rows resnet50:1,bert_base:1x128] [--no-compile] [--json FILE]
+    cuda_models.py BUILD MODELS [--rows resnet50:1,bert_base:1x128] [--engines tenon,torch] [--json FILE]
 """
 
 import argparse
+import fcntl
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-ROWS = "resnet50:1,resnet50:8,mobilenet_v2:1,vit_b_16:1,bert_base:1x128"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROWS = (
+    "resnet50:1,resnet50:8,resnet50:128,mobilenet_v2:1,mobilenet_v2:128,efficientnet_b0:1,efficientnet_b0:128,"
+    "vit_b_16:1,vit_b_16:64,bert_base:1x128,bert_base:32x128,bert_large:1x384,bert_large:32x384"
+)
 IMAGE = 224
+BERT_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 
 
 def extents(row: str) -> tuple[str, int, int]:
@@ -32,41 +43,106 @@ def is_text(name: str) -> bool:
     return name.startswith("bert")
 
 
-def shapes(name: str, batch: int, length: int) -> str:
+def shapes(row: str) -> str:
+    """As trtexec's flags give them."""
+    name, batch, length = extents(row)
+    if name == "bert_large":
+        return f"input_ids:{batch}x{length}"
     if is_text(name):
         return f"input_ids:{batch}x{length},attention_mask:{batch}x{length}"
     return f"input:{batch}x3x{IMAGE}x{IMAGE}"
 
 
-def tenon_row(models: pathlib.Path, row: str) -> dict[str, object]:
+def graph(row: str, models: pathlib.Path) -> pathlib.Path:
+    """The network's ONNX file, made where it is missing."""
+    sys.path.insert(0, str(ROOT / "tests" / "models"))
+    import materialize
+    import onnx
+
+    name, _, length = extents(row)
+    if name in materialize.graph_names():
+        return materialize.materialize(name, models)
+    path = models / (f"{name}.{length}.onnx" if is_text(name) else f"{name}.onnx")
+    if path.exists():
+        return path
+    if is_text(name):
+        import cuda_quantized
+
+        onnx.save(cuda_quantized.Encoder(BERT_LARGE["num_hidden_layers"], length).model(length), path)
+        return path
+    import torch
+    import torchvision
+
+    model = getattr(torchvision.models, name)(weights=None).eval()
+    names = {"input_names": ["input"], "output_names": ["output"]}
+    batches = {"dynamic_axes": {"input": {0: "N"}, "output": {0: "N"}}}
+    torch.onnx.export(
+        model, torch.randn(2, 3, IMAGE, IMAGE), str(path), dynamo=False, opset_version=17, **names, **batches
+    )
+    return path
+
+
+def trtexec(build: pathlib.Path, arguments: list[str], limit: int, log: pathlib.Path) -> str:
+    """What it printed; empty when it took too long or failed."""
+    command = [str(build / "bin" / "trtexec"), *arguments]
+    environment = os.environ | {"TENON_DEVICE": os.environ.get("TENON_DEVICE", "cuda")}
+    with log.open("a") as out:
+        out.write(" ".join(command) + "\n")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return ""
+    with log.open("a") as out:
+        out.write(done.stdout + done.stderr)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def seconds(pattern: str, text: str) -> float | None:
+    found = re.search(pattern + r" in ([0-9.]+) sec", text)
+    return float(found[1]) if found else None
+
+
+def tenon_row(row: str, options: argparse.Namespace) -> dict[str, object]:
+    model = graph(row, options.models)
+    stem = row.replace(":", ".")
+    plan, log = options.models / f"{stem}.plan", options.models / f"{stem}.log"
+    log.unlink(missing_ok=True)
+    given = shapes(row)
+    profile = [f"--{which}Shapes={given}" for which in ("min", "opt", "max")]
+    build = [f"--onnx={model}", "--fp16", *profile, f"--saveEngine={plan}", "--skipInference"]
+    result: dict[str, object] = {}
+    for which in ("cold_s", "again_s"):
+        result[which] = seconds("Engine built", trtexec(options.build, build, options.limit, log))
+        if result[which] is None:
+            return result | {"error": f"no engine in {options.limit} s: {log}"}
+    run = [f"--loadEngine={plan}", f"--shapes={given}", "--noDataTransfers", "--warmUp=100", "--duration=0.5"]
+    run += ["--iterations=20", "--dumpProfile", "--separateProfileRun"]
+    text = trtexec(options.build, run, options.limit, log)
+    result["load_s"] = seconds("Engine deserialized", text)
+    median = re.search(r"GPU Compute Time:.*?median = ([0-9.]+) ms", text)
+    result["trtexec_ms"] = float(median[1]) if median else None
+    try:
+        return result | apart("tenon", row, options, options.limit)
+    except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
+        return result | {"error": repr(error)}
+
+
+def timed_plan(row: str, models: pathlib.Path) -> dict[str, object]:
+    """Device time of the plan that tenon_row has built."""
     import tensorrt as trt
     import torch
 
     name, batch, length = extents(row)
-    logger = trt.Logger(trt.Logger.WARNING)
-    builder = trt.Builder(logger)
-    net = builder.create_network()
-    parser = trt.OnnxParser(net, logger)
-    if not parser.parse_from_file(str(models / f"{name}.onnx")):
-        raise SystemExit(1)
-    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
-    config.set_flag(trt.BuilderFlag.FP16)
-    shape = (batch, length) if is_text(name) else (batch, 3, IMAGE, IMAGE)
-    for i in range(net.num_inputs):
-        profile.set_shape(net.get_input(i).name, shape, shape, shape)
-    config.add_optimization_profile(profile)
-    started = time.time()
-    plan = builder.build_serialized_network(net, config)
-    built = time.time() - started
-    engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+    engine = trt.Runtime(trt.Logger(trt.Logger.WARNING)).deserialize_cuda_engine(
+        (models / f"{row.replace(':', '.')}.plan").read_bytes()
+    )
     context = engine.create_execution_context()
     arrays, types = [], {trt.float32: torch.float32, trt.int32: torch.int32, trt.int64: torch.int64}
-    for i in range(engine.num_io_tensors):
-        tensor = engine.get_tensor_name(i)
+    tensors = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
+    for tensor in tensors:
         if engine.get_tensor_mode(tensor) == trt.TensorIOMode.INPUT:
-            context.set_input_shape(tensor, shape)
-    for i in range(engine.num_io_tensors):
-        tensor = engine.get_tensor_name(i)
+            context.set_input_shape(tensor, (batch, length) if is_text(name) else (batch, 3, IMAGE, IMAGE))
+    for tensor in tensors:
         given, dtype = tuple(context.get_tensor_shape(tensor)), types[engine.get_tensor_dtype(tensor)]
         if dtype == torch.float32:
             arrays.append(torch.randn(given, device="cuda"))
@@ -79,7 +155,7 @@ def tenon_row(models: pathlib.Path, row: str) -> dict[str, object]:
         def call() -> None:
             assert context.execute_async_v3(stream.cuda_stream)
 
-        return {"ms": device_time(call), "build_s": built}
+        return {"ms": device_time(call)}
 
 
 def network(name: str) -> object:
@@ -88,14 +164,14 @@ def network(name: str) -> object:
     if is_text(name):
         from transformers import BertConfig, BertModel
 
-        return BertModel(BertConfig()).eval().half().cuda()
+        return BertModel(BertConfig(**(BERT_LARGE if name == "bert_large" else {}))).eval().half().cuda()
     import torchvision
 
     made = getattr(torchvision.models, name)(weights=None).eval().half().cuda()
     return made.to(memory_format=torch.channels_last)
 
 
-def torch_row(row: str, is_compiled: bool) -> dict[str, object]:
+def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
     import torch
 
     name, batch, length = extents(row)
@@ -105,28 +181,31 @@ def torch_row(row: str, is_compiled: bool) -> dict[str, object]:
     else:
         image = torch.randn(batch, 3, IMAGE, IMAGE, device="cuda", dtype=torch.float16)
         given = (image.to(memory_format=torch.channels_last),)
-    started = time.time()
+    result: dict[str, object] = {}
     with torch.no_grad():
-        if is_compiled:
-            run = torch.compile(model, mode="reduce-overhead")
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
             for _ in range(3):
-                run(*given)
-            torch.cuda.synchronize()
-
-            def call() -> None:
-                run(*given)
-        else:
-            stream = torch.cuda.Stream()
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    model(*given)
-            stream.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
                 model(*given)
-            call = graph.replay
-        prepared = time.time() - started
-        return {"ms": device_time(call), "build_s": prepared}
+        stream.synchronize()
+        captured = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(captured):
+            model(*given)
+        started = time.time()
+        compiled = torch.compile(model, mode="reduce-overhead")
+        try:
+            for _ in range(3):
+                compiled(*given)
+            torch.cuda.synchronize()
+            result["compile_s"] = time.time() - started
+        except Exception as error:  # noqa: BLE001 (whatever the compiler raises, eager is still to be timed)
+            result["error"] = repr(error)[:300]
+        with lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            result["eager_ms"] = device_time(captured.replay)
+            if "compile_s" in result:
+                result["compile_ms"] = device_time(lambda: compiled(*given))
+    return result
 
 
 def device_time(call) -> float:
@@ -148,50 +227,68 @@ def device_time(call) -> float:
     return statistics.median(times)
 
 
-def apart(row: str, engine: str, models: pathlib.Path) -> dict[str, object]:
-    command = [sys.executable, __file__, "--one", engine, "--rows", row, str(models)]
-    try:
+def apart(engine: str, row: str, options: argparse.Namespace, limit: int) -> dict[str, object]:
+    command = [sys.executable, __file__, "--one", engine, "--rows", row, "--lock", str(options.lock)]
+    command += [str(options.build), str(options.models)]
+    log = options.models / f"{row.replace(':', '.')}.{engine}.err"
+    environment = {"TENON_DEVICE": "cuda", "TORCHINDUCTOR_COMPILE_THREADS": "1"} | os.environ
+    with log.open("w") as err:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=180, env=os.environ | {"TENON_DEVICE": "cuda"}, check=False
+            command, stdout=subprocess.PIPE, stderr=err, text=True, timeout=limit, env=environment, check=False
         )
-        return json.loads(done.stdout.splitlines()[-1])
-    except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
-        return {"error": f"{type(error).__name__}: {done.stderr[-200:] if 'done' in locals() else ''}"}
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def shown(result: dict[str, object]) -> str:
-    return f"{result['ms'] * 1e3:9.1f}" if "ms" in result else f"{'-':>9}"
+def torch_rows(options: argparse.Namespace) -> dict[str, dict[str, object]]:
+    def one(row: str) -> dict[str, object]:
+        try:
+            return apart("torch", row, options, options.torch_limit)
+        except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
+            return {"error": repr(error)}
+
+    rows = options.rows.split(",")
+    with ThreadPoolExecutor(len(rows)) as pool:
+        return dict(zip(rows, pool.map(one, rows), strict=True))
+
+
+def shown(value: object, factor: float = 1.0) -> str:
+    return f"{value * factor:9.3f}" if isinstance(value, float) else f"{'-':>9}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", type=pathlib.Path, help="folder of materialized models")
+    parser.add_argument("build", type=pathlib.Path, help="folder of a build")
+    parser.add_argument("models", type=pathlib.Path, help="folder for models")
     parser.add_argument("--rows", default=ROWS)
-    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--engines", default="torch,tenon")
+    parser.add_argument("--lock", type=pathlib.Path, help="file that whoever times holds; default: MODELS/timing.lock")
+    parser.add_argument("--limit", type=int, default=180, help="seconds of a build")
+    parser.add_argument("--torch-limit", type=int, default=600, help="seconds of PyTorch's rows")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.one == "tenon":
-        print(json.dumps(tenon_row(options.models, options.rows)))
-        return
+    options.models.mkdir(parents=True, exist_ok=True)
+    options.lock = options.lock or options.models / "timing.lock"
     if options.one:
-        print(json.dumps(torch_row(options.rows, options.one == "compile")))
+        is_ours = options.one == "tenon"
+        made = timed_plan(options.rows, options.models) if is_ours else torch_row(options.rows, options.lock)
+        print(json.dumps(made))
         return
+    engines = options.engines.split(",")
+    theirs = torch_rows(options) if "torch" in engines else {}
+    columns = ("ms", "eager_ms", "compile_ms", "cold_s", "again_s", "load_s", "compile_s")
+    print(f"{'row':<20} " + " ".join(f"{column:>9}" for column in columns))
     rows = []
-    engines = ("tenon", "eager", "compile")
-    print(f"{'microseconds':<20} {'tenon':>9} {'eager':>9} {'compile':>9}  build s (tenon, compile)")
     for row in options.rows.split(","):
-        chosen = engines[: 2 if options.no_compile else 3]
-        result = {engine: apart(row, engine, options.models) if engine in chosen else {} for engine in engines}
-        rows.append(result | {"row": row})
-        times = " ".join(shown(result[engine]) for engine in engines)
-        builds = ", ".join(f"{result[engine].get('build_s', 0):.1f}" for engine in ("tenon", "compile"))
-        print(f"{row:<20} {times}  {builds}", flush=True)
-        for engine in engines:
-            if "error" in result[engine]:
-                print(f"    {engine}: {result[engine]['error']}", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
+        ours = tenon_row(row, options) if "tenon" in engines else {}
+        both = theirs.get(row, {}) | ours
+        rows.append(both | {"row": row})
+        print(f"{row:<20} " + " ".join(shown(both.get(column)) for column in columns), flush=True)
+        for each in (theirs.get(row, {}), ours):
+            if "error" in each:
+                print(f"    {each['error']}", flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

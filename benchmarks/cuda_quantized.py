@@ -119,6 +119,22 @@ def expected(path: pathlib.Path, feed: dict[str, np.ndarray]) -> np.ndarray:
     return session.run(None, {name: values[:COMPARED] for name, values in feed.items()})[0]
 
 
+def prepared(row: str, kinds: list[str], options: argparse.Namespace) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A batch of inputs, and float32 results of its first samples. Models are written where they are missing."""
+    name = extents(row)[0]
+    model, feed = source(row, options)
+    plain, results = options.models / f"{name}.fp16.onnx", options.models / f"{name}.expected.npy"
+    if not results.exists():
+        onnx.save(model, plain)
+        np.save(results, expected(plain, feed))
+    sample = {key: values[:COMPARED] for key, values in feed.items()}
+    for kind in kinds:
+        path = options.models / f"{name}.{kind}.onnx"
+        if not path.exists():
+            onnx.save(quantize_model.quantize(model, kind, [sample], options.models, name.startswith("res")), path)
+    return feed, np.load(results)
+
+
 def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: argparse.Namespace) -> dict[str, object]:
     """Builds and times by trtexec; milliseconds of a run and the results. Times of layers are in the log."""
     (name, values) = next(iter(feed.items()))
@@ -136,7 +152,12 @@ def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: arg
     made.unlink(missing_ok=True)
     started = time.time()
     environment = {"TENON_DEVICE": "cuda"} | os.environ
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=options.limit, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=options.limit, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"not over in {options.limit} s"}
     log = options.models / f"{path.stem}.{kind}.log"
     log.write_text(done.stdout + done.stderr)
     found = re.search(r"GPU Compute Time:.*?median = ([0-9.]+) ms", done.stdout)
@@ -154,24 +175,22 @@ def main() -> None:
     parser.add_argument("models", type=pathlib.Path, help="folder for models")
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--kinds", default="fp16,int8,fp8")
+    parser.add_argument("--prepare", action="store_true", help="make the models, and no more")
     parser.add_argument("--layers", type=int, default=24, help="of bert_large")
     parser.add_argument("--limit", type=int, default=180, help="seconds that a build and its runs may take")
     options = parser.parse_args()
     options.models.mkdir(parents=True, exist_ok=True)
+    kinds = options.kinds.split(",")
+    if options.prepare:
+        for row in options.rows.split(","):
+            prepared(row, kinds, options)
+        return
     print(f"{'network':<20} {'kind':<5} {'ms':>8} {'fp16 /':>7} {'error':>8}  build and run, s")
     for row in options.rows.split(","):
-        model, feed = source(row, options)
-        name = extents(row)[0]
-        plain = options.models / f"{name}.fp16.onnx"
-        onnx.save(model, plain)
-        reference = expected(plain, feed)
-        sample = {key: values[:COMPARED] for key, values in feed.items()}
+        feed, reference = prepared(row, kinds, options)
         base = 0.0
-        for kind in options.kinds.split(","):
-            path = options.models / f"{name}.{kind}.onnx"
-            if kind != "fp16":
-                onnx.save(quantize_model.quantize(model, kind, [sample], options.models, name.startswith("res")), path)
-            result = run(path, kind, feed, options)
+        for kind in kinds:
+            result = run(options.models / f"{extents(row)[0]}.{kind}.onnx", kind, feed, options)
             if "error" in result:
                 print(f"{row:<20} {kind:<5} {result['error']}", flush=True)
                 continue

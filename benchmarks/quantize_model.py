@@ -5,6 +5,7 @@ per output channel in int8, and one in fp8. With `sums`, sums that read a quanti
 it is in memory in one form. Convolutions of few channels and groups stay as they are.
 """
 
+import os
 import pathlib
 
 import numpy as np
@@ -50,7 +51,7 @@ def largest_elements(
     seen.CopyFrom(model)
     del seen.graph.output[:]
     seen.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
-    path = folder / "ranges.onnx"
+    path = folder / f"ranges.{os.getpid()}.onnx"
     onnx.save(seen, path)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     largest = dict.fromkeys(names, 0.0)

@@ -24,6 +24,8 @@ struct BackendEntry
     //! The row-major form of a weight that a plan for these devices stores packed.
     Result<std::shared_ptr<Constant const>> (*unpack)(
         std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
+    //! What tells the libraries that its kernels come from; null: what builds measure is not kept on disk.
+    std::string (*libraries)(){nullptr};
 };
 
 //! In order of preference. Defined beside the backends.

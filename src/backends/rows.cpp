@@ -97,7 +97,8 @@ std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
             .backend = cudaWithHost,
             .target = cudaTarget,
             .device = devices.cuda,
-            .unpack = unpackCudaWeight},
+            .unpack = unpackCudaWeight,
+            .libraries = cudaLibraries},
     };
 }
 

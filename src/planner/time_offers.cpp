@@ -1,8 +1,10 @@
 // timeOffers: trials by key, built side by side a few at a time, measured one after the other.
 #include "planner/time_offers.h"
 
+#include "backend/reference_offer.h"
 #include "base/step_role.h"
 #include "device/measure.h"
+#include "layers/plugin.h"
 #include "planner/guarded.h"
 #include "planner/side_by_side.h"
 
@@ -19,12 +21,25 @@ namespace
 constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
 
+//! A kernel that is ready to run, with what it reads as long as it lives.
+struct LoadedTrial
+{
+    Bytes fields;
+    CodeArg made;
+    KernelSource source;
+    std::vector<TensorArg> inputs;
+    std::vector<TensorArg> outputs;
+    std::unique_ptr<Kernel> kernel;
+    std::shared_ptr<Prepared const> prepared;
+};
+
 struct Trial
 {
     size_t choice;
     size_t offer;
     std::string key;
     std::optional<KernelSpec> kernel;
+    std::unique_ptr<LoadedTrial> loaded;
     std::optional<Error> failure;
     double microseconds{0.0};
     bool isKnown{false}; //!< From an earlier build.
@@ -108,6 +123,21 @@ class OfferTimer
         return !tells && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
     }
 
+    //! What stands behind all others is by plain loops: of large layers they take minutes, and nobody would choose them.
+    static bool isTried(Offer const& offer)
+    {
+        return !offer.isView && !isReference(offer);
+    }
+
+    //! Kernels of a device with memory of its own are compiled, or chosen by a library, when they are prepared, which
+    //! takes longer than running them. Custom layers are the user's, and hear of one thread.
+    bool isPreparedAhead(Trial const& trial) const
+    {
+        Choice const& choice = mChoices[trial.choice];
+        return mRequest.kernels.target.hasOwnMemory && choice.offers[trial.offer].place == Place::kDevice
+            && mGraph.node(choice.node).layer->name() != CustomLayer::kName;
+    }
+
     TimedTactics::Key entryOf(Trial const& trial) const
     {
         return TimedTactics::keyOf(fmt::format("{} threads {}", mRequest.hostThreads, trial.key));
@@ -149,11 +179,11 @@ class OfferTimer
             if (!isTimed(mChoices[i]))
                 continue;
             for (size_t k = 0; k < mChoices[i].offers.size(); ++k)
-                if (!mChoices[i].offers[k].isView)
+                if (isTried(mChoices[i].offers[k]))
                 {
                     std::string key = keyOf(mChoices[i], mChoices[i].offers[k]);
                     if (mByKey.try_emplace(key, mTrials.size()).second)
-                        mTrials.push_back({i, k, std::move(key), {}, {}});
+                        mTrials.push_back({i, k, std::move(key), {}, {}, {}});
                 }
         }
     }
@@ -224,11 +254,15 @@ class OfferTimer
                     trial.kernel = *std::move(kernel);
                 else
                     trial.failure = std::move(kernel).error();
+                if (kernel && isPreparedAhead(trial))
+                    load(trial);
                 return Done{};
             },
             .afterPiece = [] { return true; }}));
         for (Trial& trial : wave)
         {
+            if (!trial.failure && !trial.isKnown && trial.loaded == nullptr)
+                load(trial);
             if (!trial.failure && !trial.isKnown)
             {
                 Result<Done> timed = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
@@ -238,6 +272,7 @@ class OfferTimer
                 if (!timed)
                     trial.failure = std::move(timed).error();
             }
+            trial.loaded.reset();
             trial.kernel.reset();
             if (!trial.isKnown)
                 keep(trial);
@@ -247,52 +282,62 @@ class OfferTimer
         return Done{};
     }
 
-    Result<double> timeOf(Trial const& trial)
+    //! Its kernel, ready to run, or the failure.
+    void load(Trial& trial) const
+    {
+        Result<Done> loaded = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
+            trial.loaded = TENON_TRY(loadedOf(trial));
+            return Done{};
+        });
+        if (!loaded)
+            trial.failure = std::move(loaded).error();
+    }
+
+    Result<std::unique_ptr<LoadedTrial>> loadedOf(Trial const& trial) const
     {
         Choice const& choice = mChoices[trial.choice];
         Node const& node = mGraph.node(choice.node);
         Offer const& offer = choice.offers[trial.offer];
         KernelSpec const& spec = *trial.kernel;
-        Bytes const fields = node.layer->stored();
-        KernelSource source{.kernel = spec.kernel,
+        auto made = std::make_unique<LoadedTrial>();
+        made->fields = node.layer->stored();
+        KernelSource& source = made->source;
+        source = {.kernel = spec.kernel,
             .args = spec.args,
             .weights = {},
             .outputs = node.outputs.size(),
             .layer = node.name,
-            .fields = fields,
+            .fields = made->fields,
             .place = offer.place};
-        MadeCode const* const code = std::get_if<MadeCode>(&spec.code);
-        CodeArg made;
-        if (code != nullptr)
-            made = {code->name, code->form, code->target, *code->bytes};
-        source.code = code == nullptr ? nullptr : &made;
-        std::vector<TensorArg> inputs;
-        std::vector<TensorArg> outputs;
-        TrialOperands operands{mMemory, offer.place};
+        if (MadeCode const* const code = std::get_if<MadeCode>(&spec.code); code != nullptr)
+        {
+            made->made = {code->name, code->form, code->target, *code->bytes};
+            source.code = &made->made;
+        }
         for (size_t i = 0; i < node.inputs.size(); ++i)
         {
-            inputs.push_back(inputArg(node, offer, i));
+            made->inputs.push_back(inputArg(node, offer, i));
             source.weights.push_back(weightArg(node, spec, i));
-            if (source.weights.back().data != nullptr && inputs.back().present)
-                TENON_TRY(operands.addConstant(
-                    {static_cast<uint8_t const*>(source.weights.back().data), source.weights.back().bytes}));
-            else
-                TENON_TRY(operands.addInput(inputs.back()));
         }
         for (size_t i = 0; i < node.outputs.size(); ++i)
-        {
-            outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i], offer.place));
-            TENON_TRY(operands.addOutput(outputs.back()));
-        }
-        return timeOf(source, inputs, outputs, operands);
+            made->outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i], offer.place));
+        made->kernel = TENON_TRY(mRequest.device.load(source));
+        made->prepared = TENON_TRY(made->kernel->prepare(made->inputs, made->outputs, mRequest.hostThreads));
+        return made;
     }
 
-    Result<double> timeOf(KernelSource const& source, std::span<TensorArg const> inputs,
-        std::span<TensorArg const> outputs, TrialOperands& operands) const
+    Result<double> timeOf(Trial const& trial)
     {
-        std::unique_ptr<Kernel> const kernel = TENON_TRY(mRequest.device.load(source));
-        auto const prepared = TENON_TRY(kernel->prepare(inputs, outputs, mRequest.hostThreads));
-        Launch const launch = TENON_TRY(operands.launch(*prepared));
+        LoadedTrial const& loaded = *trial.loaded;
+        TrialOperands operands{mMemory, mChoices[trial.choice].offers[trial.offer].place};
+        for (size_t i = 0; i < loaded.inputs.size(); ++i)
+            if (WeightArg const& weight = loaded.source.weights[i]; weight.data != nullptr && loaded.inputs[i].present)
+                TENON_TRY(operands.addConstant({static_cast<uint8_t const*>(weight.data), weight.bytes}));
+            else
+                TENON_TRY(operands.addInput(loaded.inputs[i]));
+        for (TensorArg const& output : loaded.outputs)
+            TENON_TRY(operands.addOutput(output));
+        Launch const launch = TENON_TRY(operands.launch(*loaded.prepared));
         return measure(mRequest.device, {&launch, 1},
             {.rounds = mRequest.rounds,
                 .runs = std::max(mRequest.runs, kLeastRuns),
@@ -310,16 +355,22 @@ class OfferTimer
         return {constant->data, static_cast<size_t>(constant->bytes()), constant->dtype, constant->extents, {}};
     }
 
-    //! Times in place of estimates; what failed drops out.
+    //! Times in place of estimates; what failed drops out, and the reference where another one has run.
     Result<Done> settle(Choice& choice) const
     {
         if (!isTimed(choice))
             return Done{};
         std::vector<Offer> kept;
+        std::vector<Offer> behind;
         Error const* failure{nullptr};
         for (Offer& offer : choice.offers)
         {
-            if (!offer.isView)
+            if (isReference(offer))
+            {
+                behind.push_back(std::move(offer));
+                continue;
+            }
+            if (isTried(offer))
             {
                 Trial const& trial = mTrials[mByKey.at(keyOf(choice, offer))];
                 if (trial.failure)
@@ -332,6 +383,8 @@ class OfferTimer
             }
             kept.push_back(std::move(offer));
         }
+        if (std::ranges::none_of(kept, isTried))
+            std::ranges::move(behind, std::back_inserter(kept));
         if (kept.empty())
             return Error{*failure}.in(fmt::format("[layer '{}']", mGraph.node(choice.node).name));
         choice.offers = std::move(kept);

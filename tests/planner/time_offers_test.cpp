@@ -218,6 +218,22 @@ TEST_F(TimedSelection, offersThatCannotRunDropOut)
     EXPECT_EQ(candidates(*timed), "believed believed believed");
 }
 
+//! Its loops take minutes on large layers: it is tried by nobody, and taken where all others fail.
+TEST_F(TimedSelection, theReferenceIsTakenUntriedWhereNothingElseRuns)
+{
+    Backend const backend{"fake",
+        {{"Unary", "believed", &linearOnly<100>, &buildTrial}, {"Unary", "reference", &linearOnly<1>, &buildTrial}}};
+    clock.microseconds["reference"] = 1.0;
+    Result<Plan> const timed = plan(backend, true);
+    ASSERT_TRUE(timed) << timed.error().message;
+    EXPECT_EQ(candidates(*timed), "believed believed believed");
+    clock.broken = "believed";
+    Result<Plan> const fallen = plan(backend, true);
+    ASSERT_TRUE(fallen) << fallen.error().message;
+    EXPECT_EQ(candidates(*fallen), "reference reference reference");
+    EXPECT_EQ(clock.loads["reference"], 0);
+}
+
 TEST_F(TimedSelection, whereNoneRunsTheErrorSaysWhy)
 {
     clock.broken = "believed";

@@ -5,6 +5,7 @@
 #include "api/build/algorithm_choice.h"
 #include "api/build/build_options.h"
 #include "api/build/calibration.h"
+#include "api/build/kept_times.h"
 #include "api/build/progress_adapter.h"
 #include "api/build/tactic_sources.h"
 #include "api/host_memory.h"
@@ -69,7 +70,8 @@ bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
     return config.settings().builderOptimizationLevel >= kTimedLevel || device.backend->choosesByTime;
 }
 
-//! The user's cache, else `own`, which lasts for the build: like steps are measured once (rules G6, H6, H7).
+//! The user's cache, else `own`: like steps are measured once (rules G6, H6, H7), and on some devices (KeptTimes) what
+//! an earlier process has measured is not measured again.
 KnownTimes knownTimes(BuilderConfig const& config, TimedTactics& own)
 {
     if (config.settings().builderOptimizationLevel == 0)
@@ -364,6 +366,10 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     planning.progress = &progress;
     planning.progressParent = kBuildPhase;
     planning.log = &log;
+    KeptTimes kept = keptTimesOf(*this);
+    bool const isKept = isTimed && request.knownTimes.tactics == &measuredHere;
+    if (isKept)
+        kept.read(measuredHere);
     if (isTimed)
         planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
             request.knownTimes};
@@ -375,6 +381,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (config.settings().choosesSources)
         planning.chooser = &sources.emplace(config.settings().tacticSources, planning.chooser);
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    if (isKept)
+        kept.write(measuredHere);
     if (config.has(BuilderFlag::kDIRECT_IO))
         TENON_TRY(checkDirect(plan));
     if (choice)

@@ -72,6 +72,42 @@ Result<TimedTactics::Entries> readEntries(ByteReader& reader)
 }
 } // namespace
 
+Bytes writeTimes(TimingCache::Origin const& origin, TimedTactics::Entries const& entries)
+{
+    ByteWriter writer;
+    writer.raw(kCacheMagic);
+    writer.raw(kCacheFormat);
+    writer.raw(origin.version);
+    writer.raw(static_cast<uint32_t>(origin.device.size()));
+    writer.raw(ByteView{reinterpret_cast<uint8_t const*>(origin.device.data()), origin.device.size()});
+    writer.raw(static_cast<uint64_t>(entries.size()));
+    for (auto const& [key, entry] : entries)
+    {
+        writer.raw(key);
+        writer.raw(entry.tactic);
+        writer.raw(entry.milliseconds);
+    }
+    writer.raw(sha256(writer.bytes()));
+    return writer.take();
+}
+
+Result<StoredTimes> readTimes(ByteView bytes)
+{
+    Sha256 stored{};
+    if (bytes.size() < stored.size())
+        return badArgument("{} bytes are no timing cache", bytes.size());
+    ByteView const body = bytes.first(bytes.size() - stored.size());
+    ByteReader reader{body};
+    StoredTimes times{TENON_TRY(readHead(reader)), {}};
+    std::copy_n(bytes.end() - static_cast<std::ptrdiff_t>(stored.size()), stored.size(), stored.begin());
+    if (sha256(body) != stored)
+        return badArgument("the timing cache is damaged: its digest is another one");
+    times.entries = TENON_TRY(readEntries(reader));
+    if (reader.left() != 0)
+        return badArgument("{} bytes stand behind the entries of the timing cache", reader.left());
+    return times;
+}
+
 TimingCache::Origin originOf(Builder const& builder)
 {
     DeviceChoice const& device = builder.device();
@@ -89,18 +125,9 @@ Result<std::shared_ptr<TimingCache>> TimingCache::read(std::shared_ptr<Builder> 
     auto cache = std::make_shared<TimingCache>(std::move(builder));
     if (bytes.empty())
         return cache;
-    Sha256 stored{};
-    if (bytes.size() < stored.size())
-        return badArgument("{} bytes are no timing cache", bytes.size());
-    ByteView const body = bytes.first(bytes.size() - stored.size());
-    ByteReader reader{body};
-    cache->mOrigin = TENON_TRY(readHead(reader));
-    std::copy_n(bytes.end() - static_cast<std::ptrdiff_t>(stored.size()), stored.size(), stored.begin());
-    if (sha256(body) != stored)
-        return badArgument("the timing cache is damaged: its digest is another one");
-    cache->mTactics.add(TENON_TRY(readEntries(reader)));
-    if (reader.left() != 0)
-        return badArgument("{} bytes stand behind the entries of the timing cache", reader.left());
+    StoredTimes const times = TENON_TRY(readTimes(bytes));
+    cache->mOrigin = times.origin;
+    cache->mTactics.add(times.entries);
     return cache;
 }
 
@@ -124,24 +151,8 @@ Log const& TimingCache::log() const noexcept
 IHostMemory* TimingCache::serialize() const noexcept
 {
     using Made = IHostMemory*;
-    return fenced(log(), "ITimingCache::serialize", Made{nullptr}, [&] {
-        TimedTactics::Entries const entries = mTactics.all();
-        ByteWriter writer;
-        writer.raw(kCacheMagic);
-        writer.raw(kCacheFormat);
-        writer.raw(mOrigin.version);
-        writer.raw(static_cast<uint32_t>(mOrigin.device.size()));
-        writer.raw(ByteView{reinterpret_cast<uint8_t const*>(mOrigin.device.data()), mOrigin.device.size()});
-        writer.raw(static_cast<uint64_t>(entries.size()));
-        for (auto const& [key, entry] : entries)
-        {
-            writer.raw(key);
-            writer.raw(entry.tactic);
-            writer.raw(entry.milliseconds);
-        }
-        writer.raw(sha256(writer.bytes()));
-        return makeHandle<IHostMemory, HostMemory>(writer.take());
-    });
+    return fenced(log(), "ITimingCache::serialize", Made{nullptr},
+        [&] { return makeHandle<IHostMemory, HostMemory>(writeTimes(mOrigin, mTactics.all())); });
 }
 
 bool TimingCache::combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept

@@ -57,6 +57,15 @@ class TimingCache final : public nvinfer1::apiv::VTimingCache,
     TimedTactics mTactics;
 };
 
+struct StoredTimes
+{
+    TimingCache::Origin origin;
+    TimedTactics::Entries entries;
+};
+//! Times as bytes with a digest; reading says what is wrong with them.
+Bytes writeTimes(TimingCache::Origin const& origin, TimedTactics::Entries const& entries);
+Result<StoredTimes> readTimes(ByteView bytes);
+
 //! The origin of what is measured for a builder now.
 TimingCache::Origin originOf(Builder const& builder);
 

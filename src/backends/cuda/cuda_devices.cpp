@@ -1,8 +1,11 @@
 // The GPUs of this machine: how many there are, what they are like, and their devices.
 #include "backends/cuda/convolution_shape.h"
+#include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/cudnn.h"
 #include "backends/cuda/kernel_table.h"
 #include "backends/cuda/nvrtc.h"
+#include "base/kept_file.h"
 #include "device/cuda/cuda_device.h"
 
 #include <map>
@@ -45,6 +48,21 @@ Result<int32_t> probeCuda()
     static_cast<void>(TENON_TRY(cuda::nvrtc()));
     TENON_TRY(static_cast<CudaDevice&>(cudaDevice(0)).alive());
     return count;
+}
+
+std::string cudaLibraries()
+{
+    std::string files;
+    auto const add = [&](void const* address) {
+        files += fmt::format("{}{}", files.empty() ? "" : ", ", loadedFileAt(address));
+    };
+    if (auto const compiler = cuda::nvrtc())
+        add(reinterpret_cast<void const*>((*compiler)->nvrtcVersion));
+    if (auto const products = cuda::cublasLt())
+        add(reinterpret_cast<void const*>((*products)->cublasLtCreate));
+    if (auto const networks = cuda::cudnn())
+        add(reinterpret_cast<void const*>((*networks)->cudnnCreate));
+    return files;
 }
 
 Device& cudaDevice(int32_t index)

@@ -2,13 +2,12 @@
 #include "backends/cuda/modules.h"
 
 #include "backends/cuda/nvrtc.h"
+#include "base/kept_file.h"
 #include "base/knobs.h"
 #include "base/sha256.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <unistd.h>
 
 namespace tenon::cuda
 {
@@ -32,27 +31,6 @@ Loaded& loaded()
 std::string digestOf(std::string const& text)
 {
     return hexOf(sha256({reinterpret_cast<uint8_t const*>(text.data()), text.size()}));
-}
-
-Bytes readFile(fs::path const& path)
-{
-    std::ifstream in{path, std::ios::binary};
-    return Bytes{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
-}
-
-//! Whole or not at all, as other processes read it. A folder that cannot be written only costs time.
-void keepFile(fs::path const& path, ByteView bytes)
-{
-    std::error_code problem;
-    fs::create_directories(path.parent_path(), problem);
-    fs::path const own = path.string() + fmt::format(".{}", getpid());
-    {
-        std::ofstream out{own, std::ios::binary};
-        out.write(reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        if (!out)
-            return fs::remove(own, problem), void();
-    }
-    fs::rename(own, path, problem);
 }
 
 Result<void*> loadImage(CudaDevice const& device, Bytes const& image)
@@ -81,7 +59,7 @@ Result<void*> makeModule(CudaDevice const& device, std::string const& source)
     fs::path const path = folder / (key + ".cubin");
     std::error_code problem;
     if (!folder.empty() && fs::exists(path, problem))
-        if (Result<void*> const kept = loadImage(device, readFile(path)))
+        if (Result<void*> const kept = loadImage(device, readKeptFile(path)))
             return kept;
     Bytes const image = TENON_TRY(compile(compiler, source, goal));
     void* const module = TENON_TRY(loadImage(device, image));

@@ -1,0 +1,123 @@
+// KeptTimes: what builds have measured, from one process to the next.
+#include "api/build/kept_times.h"
+#include "support/temp_folder.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <random>
+
+namespace tenon::test
+{
+
+namespace
+{
+using api::KeptTimes;
+using testing::IsEmpty;
+
+class KeptTimesTest : public testing::Test
+{
+  protected:
+    using Entries = TimedTactics::Entries;
+
+    //! So many times of problems that nobody else has.
+    void measure(TimedTactics& times, int32_t count)
+    {
+        for (int32_t i = 0; i < count; ++i)
+            times.add(TimedTactics::keyOf(fmt::format("problem {}", mNext++)),
+                {mDraw(), std::uniform_real_distribution<float>{0.001F, 100.0F}(mDraw)});
+    }
+    Entries read(std::string const& device) const
+    {
+        TimedTactics times;
+        KeptTimes{folder.path(), {1, device}}.read(times);
+        return times.all();
+    }
+    std::filesystem::path onlyFile() const
+    {
+        std::filesystem::directory_iterator const files{folder.path() / "times"};
+        return files->path();
+    }
+    static bool areSame(Entries const& a, Entries const& b)
+    {
+        return std::ranges::equal(a, b, [](auto const& x, auto const& y) {
+            return x.first == y.first && x.second.tactic == y.second.tactic
+                && x.second.milliseconds == y.second.milliseconds;
+        });
+    }
+
+    TempFolder folder;
+
+  private:
+    std::mt19937_64 mDraw{std::random_device{}()};
+    int32_t mNext{0};
+};
+} // namespace
+
+TEST_F(KeptTimesTest, anotherProcessReadsWhatOneHasMeasured)
+{
+    TimedTactics times;
+    KeptTimes kept{folder.path(), {1, "a GPU"}};
+    kept.read(times);
+    measure(times, 7);
+    kept.write(times);
+    EXPECT_TRUE(areSame(read("a GPU"), times.all()));
+    EXPECT_THAT(read("another GPU"), IsEmpty());
+}
+
+TEST_F(KeptTimesTest, buildsBesideEachOtherLoseNothing)
+{
+    TimedTactics first;
+    TimedTactics second;
+    KeptTimes of{folder.path(), {1, "a GPU"}};
+    KeptTimes beside{folder.path(), {1, "a GPU"}};
+    of.read(first);
+    beside.read(second);
+    measure(first, 3);
+    measure(second, 4);
+    of.write(first);
+    beside.write(second);
+    Entries all = first.all();
+    all.merge(second.all());
+    EXPECT_TRUE(areSame(read("a GPU"), all));
+}
+
+TEST_F(KeptTimesTest, timesOfCustomLayersAreNotKept)
+{
+    TimedTactics times;
+    measure(times, 2); // In front of reading: the network's custom layers.
+    KeptTimes kept{folder.path(), {1, "a GPU"}};
+    kept.read(times);
+    Entries const custom = times.all();
+    measure(times, 3);
+    kept.write(times);
+    Entries expected = times.all();
+    for (auto const& [key, entry] : custom)
+        expected.erase(key);
+    EXPECT_TRUE(areSame(read("a GPU"), expected));
+}
+
+TEST_F(KeptTimesTest, aDamagedFileIsAsNoneAndIsWrittenAnew)
+{
+    TimedTactics times;
+    KeptTimes kept{folder.path(), {1, "a GPU"}};
+    kept.read(times);
+    measure(times, 5);
+    kept.write(times);
+    std::filesystem::resize_file(onlyFile(), std::filesystem::file_size(onlyFile()) - 3);
+    EXPECT_THAT(read("a GPU"), IsEmpty());
+    kept.write(times);
+    EXPECT_TRUE(areSame(read("a GPU"), times.all()));
+}
+
+TEST_F(KeptTimesTest, withoutAFolderNothingIsKept)
+{
+    TimedTactics times;
+    KeptTimes kept{{}, {1, "a GPU"}};
+    kept.read(times);
+    measure(times, 1);
+    kept.write(times);
+    EXPECT_THAT(read("a GPU"), IsEmpty());
+}
+
+} // namespace tenon::test
