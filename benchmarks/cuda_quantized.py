@@ -140,7 +140,7 @@ def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: arg
     (name, values) = next(iter(feed.items()))
     given, made = options.models / "input.npy", options.models / "output.json"
     np.save(given, values)
-    command = [str(options.build / "bin/trtexec"), f"--onnx={path}", "--fp16", "--noDataTransfers"]
+    command = [str(options.build / "bin/trtexec"), f"--onnx={path}", "--fp16"]
     command += [f"--{kind}"] if kind != "fp16" else []
     command += [
         f"--shapes={name}:{'x'.join(map(str, values.shape))}",
@@ -152,17 +152,18 @@ def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: arg
     made.unlink(missing_ok=True)
     started = time.time()
     environment = {"TENON_DEVICE": "cuda"} | os.environ
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=options.limit, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"error": f"not over in {options.limit} s"}
-    log = options.models / f"{path.stem}.{kind}.log"
-    log.write_text(done.stdout + done.stderr)
-    found = re.search(r"GPU Compute Time:.*?median = ([0-9.]+) ms", done.stdout)
+    log = options.models / f"{path.stem}.log"
+    with log.open("w") as out:  # Also of a build that takes too long.
+        try:
+            subprocess.run(
+                command, stdout=out, stderr=subprocess.STDOUT, env=environment, timeout=options.limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"not over in {options.limit} s: {log}"}
+    text = log.read_text(errors="replace")
+    found = re.search(r"GPU Compute Time:.*?median = ([0-9.]+) ms", text)
     if found is None or not made.exists():
-        return {"error": (done.stdout + done.stderr)[-300:]}
+        return {"error": text[-300:]}
     output = json.loads(made.read_text())[0]
     shape = [int(each) for each in output["dimensions"].split("x")]
     numbers = np.array([np.nan if each is None else each for each in output["values"]], np.float32).reshape(shape)

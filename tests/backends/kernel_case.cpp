@@ -125,7 +125,8 @@ std::vector<uint8_t> bytesOf(HostTensor const& tensor)
 //! Proposals of a library differ in speed alone, and some take a second to prepare: the first will do here.
 bool isFurtherProposal(Offer const& offer)
 {
-    return offer.tactic > 0 && (offer.candidate == "cublaslt" || offer.candidate == "cudnn");
+    return offer.tactic > 0
+        && (offer.candidate == "cublaslt" || offer.candidate == "patches" || offer.candidate == "cudnn");
 }
 
 class Case

@@ -1,8 +1,9 @@
-// Softmax, normalization, attention and deconvolution on the CPU against the reference.
+// Softmax, reductions, normalization, attention and deconvolution on the CPU against the reference.
 #include "backends/kernel_case.h"
 #include "layers/attention.h"
 #include "layers/deconvolution.h"
 #include "layers/normalization.h"
+#include "layers/reduce.h"
 #include "layers/soft_max.h"
 
 #include <array>
@@ -23,6 +24,21 @@ TEST(CpuSoftMax, manyShortColumns)
     SoftMax layer;
     layer.axes = 2;
     expectKernels(layer, {input(randomTensor({2, 9, 40, 40}))}, "rows");
+}
+
+//! Pixels of every channel, in either layout: whole packs of channels and others, few pixels and many.
+TEST(CpuReduction, overPixels)
+{
+    using enum nvinfer1::ReduceOperation;
+    for (nvinfer1::ReduceOperation const operation : {kAVG, kMAX, kSUM})
+        for (int64_t const channels : {8, 24, 37, 144, 520})
+            for (std::vector<int64_t> const& pixels : std::vector<std::vector<int64_t>>{{1, 1}, {7, 7}, {40, 9}})
+            {
+                Reduce layer{.operation = operation, .reduceAxes = 12, .keepDimensions = true};
+                expectKernels(layer, {input(randomTensor({2, channels, pixels[0], pixels[1]}))}, "rows");
+            }
+    Reduce const leading{.operation = kMAX, .reduceAxes = 1};
+    expectKernels(leading, {input(randomTensor({300, 48}))}, "rows");
 }
 
 TEST(CpuNormalization, layerNorm)

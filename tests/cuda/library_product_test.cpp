@@ -332,6 +332,43 @@ TEST(LibraryProduct, convolutionsOfSinglePixelsAreProducts)
     }
 }
 
+TEST(LibraryProduct, convolutionsOfWindowsSideBySideAreProducts)
+{
+    auto const all = allBackends();
+    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    Target const target = entry.target(0);
+    for (int32_t const stride : {2, 1})
+    {
+        Convolution layer;
+        layer.nbOutputMaps = 16;
+        layer.kernelSize = {2, {2, 2}};
+        layer.stride = {2, {stride, 2}};
+        Graph graph;
+        std::vector<std::vector<int64_t>> const extents{{2, 3, 8, 7}, {16, 3, 2, 2}, {16}};
+        std::vector<ValueId> values;
+        for (auto const& each : extents)
+            values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kHALF, shapeOf(each)}));
+        auto const node = graph.addNode(makeLayer(layer), "layer", values);
+        ASSERT_TRUE(node) << node.error().message;
+        Problem const problem{&graph, &graph.node(*node), {}, &target};
+        Offers const offers = entry.backend().offers(problem);
+        auto const offer = std::ranges::find(offers.accepted, std::string{"patches"}, &Offer::candidate);
+        if (stride == 1)
+        {
+            EXPECT_EQ(offer, offers.accepted.end());
+            auto const refusal = std::ranges::find(offers.refused, std::string{"patches"}, &Refusal::candidate);
+            ASSERT_NE(refusal, offers.refused.end());
+            EXPECT_THAT(refusal->reason, HasSubstr("side by side"));
+            continue;
+        }
+        ASSERT_NE(offer, offers.accepted.end());
+        int64_t const before = libraryProducts();
+        auto const done = runOnce(entry, problem, *offer, extents);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(libraryProducts(), before + 1);
+    }
+}
+
 TEST(LibraryProduct, withoutDepthIsOurOwn)
 {
     int64_t const before = libraryProducts();

@@ -23,7 +23,8 @@ struct Library
 };
 
 using enum nvinfer1::TacticSource;
-constexpr Library kLibraries[]{{"cublaslt", bitOf(kCUBLAS) | bitOf(kCUBLAS_LT)}, {"cudnn", bitOf(kCUDNN)}};
+constexpr Library kLibraries[]{{"cublaslt", bitOf(kCUBLAS) | bitOf(kCUBLAS_LT)},
+    {"patches", bitOf(kCUBLAS) | bitOf(kCUBLAS_LT)}, {"cudnn", bitOf(kCUDNN)}};
 } // namespace
 
 Result<std::vector<size_t>> TacticSources::select(Problem const& problem, std::vector<Offer> const& offers)

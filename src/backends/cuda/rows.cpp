@@ -1,6 +1,7 @@
 // Layers whose meaning is an expression with reductions: softmax, norms, reductions. One block of threads per row,
 // which is all elements that share their reductions. Rows that lie in one piece and are short enough are held in
-// registers; others are read once for each reduction and once for the result.
+// registers; others are read once for each reduction and once for the result. Of reductions over rows that lie side by
+// side, a block has several.
 #include "backends/cuda/rows_text.h"
 #include "layers/normalization.h"
 #include "layers/reduce.h"
@@ -105,6 +106,34 @@ bool areColumns(RowParams const& params) noexcept
         && x.reduced[params.reducedAxes - 1] != 1 && params.rows >= kLeastRows && params.length <= kMostLength;
 }
 
+//! None: rows do not lie side by side in whole packs, or more than one real number comes of each.
+std::optional<RowColumns> columnsOf(
+    RowParams const& params, RowText const& text, std::span<TensorArg const> inputs, int32_t multiprocessors)
+{
+    RowOperand const& x = params.in[0];
+    int const last = params.keptAxes - 1;
+    if (inputs.size() != 1 || params.written != 1 || params.reducedAxes != 1 || last < 0 || text.kinds.size() != 2
+        || text.kinds[0] != TapeKind::kReal || text.kinds[1] != TapeKind::kReal || x.kept[last] != 1
+        || params.to.kept[last] != 1)
+        return std::nullopt;
+    int64_t const width = kRowPackBytes / std::max<int64_t>(tenon::bytesOf(inputs[0].dtype, 1), 1);
+    bool isFit = width > 1 && params.keptExtents[last] % static_cast<uint64_t>(width) == 0 && x.reduced[0] % width == 0;
+    for (int axis = 0; axis < last; ++axis)
+        isFit = isFit && x.kept[axis] % width == 0;
+    if (!isFit)
+        return std::nullopt;
+    // As many packs as leave few threads without one, and fewer where there would be too few blocks for the GPU.
+    uint64_t const packs = params.keptExtents[last] / static_cast<uint64_t>(width);
+    uint64_t const outer = params.rows / params.keptExtents[last];
+    RowColumns columns{static_cast<unsigned>(width), 32};
+    auto const blocks = [&] { return (packs + columns.packs - 1) / columns.packs; };
+    while (columns.packs > 4 && packs * 8 < blocks() * columns.packs * 7)
+        columns.packs /= 2;
+    while (columns.packs > 2 && outer * blocks() < static_cast<uint64_t>(std::max(multiprocessors, 1)))
+        columns.packs /= 2;
+    return outer * blocks() < (uint64_t{1} << 31U) ? std::optional{columns} : std::nullopt;
+}
+
 class RowStep final : public CudaPrepared
 {
   public:
@@ -121,6 +150,12 @@ class RowStep final : public CudaPrepared
         mPackedCode = code;
         mPacks = packs;
     }
+    //! The kernel for rows side by side, whose addresses are multiples of 16.
+    void setColumns(void* code, RowColumns const& columns)
+    {
+        mColumnCode = code;
+        mColumns = columns;
+    }
     Result<Done> launch(CudaCall const& at) const override
     {
         RowParams params = mParams;
@@ -130,6 +165,13 @@ class RowStep final : public CudaPrepared
         auto addresses = reinterpret_cast<uintptr_t>(params.out);
         for (size_t i = 0; i < mOperands; ++i)
             addresses |= reinterpret_cast<uintptr_t>(params.in[i].data);
+        if (mColumnCode != nullptr && reinterpret_cast<uintptr_t>(params.in[0].data) % kRowPackBytes == 0)
+        {
+            uint64_t const side = params.keptExtents[params.keptAxes - 1];
+            uint64_t const blocks = params.rows / side * ((side + mColumns.rows() - 1) / mColumns.rows());
+            return launchKernel(
+                at, mColumnCode, {.x = static_cast<unsigned>(blocks), .block = RowColumns::kThreads}, params);
+        }
         if (mBlock == 0)
             return launchKernel(at, mCode, gridFor(at.device, static_cast<int64_t>(params.rows), 128), params);
         bool const isPacked = mPackedCode != nullptr && addresses % kRowPackBytes == 0;
@@ -148,6 +190,8 @@ class RowStep final : public CudaPrepared
     void* mCode;
     void* mPackedCode{nullptr}; //!< Null: there is none.
     RowPacks mPacks;
+    void* mColumnCode{nullptr}; //!< Null: there is none.
+    RowColumns mColumns;
 };
 
 //! Extents with the reduced axes there, whatever the layer does with them.
@@ -194,20 +238,22 @@ class RowKernel final : public LayerKernel
         std::string const outType = TENON_TRY(storageOf(out.dtype));
         RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
         std::optional<RowPacks> const packs = packsOf(params, inputs, out);
-        std::string const start = std::string{kRowOperandText} + kRowParamsText + text.functions;
-        if (areColumns(params))
-        {
-            Module const& module = *TENON_TRY(moduleOf(device(), wholeText(start + columnKernel(rows, text, outType))));
-            auto step = std::make_shared<RowStep>(params, inputs.size(), 0, TENON_TRY(module.function("columns")));
-            return std::shared_ptr<Prepared const>{std::move(step)};
-        }
-        Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(start + rowKernel(rows, text, outType)
-                + (packs ? packedRowKernel(rows, text, outType, *packs) : std::string{}))));
-        unsigned const block = params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
-        auto step = std::make_shared<RowStep>(params, inputs.size(), block, TENON_TRY(module.function("rows")));
-        if (packs)
+        std::optional<RowColumns> const columns = columnsOf(params, text, inputs, device().model().multiprocessors);
+        std::string own = std::string{kRowOperandText} + kRowParamsText + text.functions;
+        bool const hasOwnRows = areColumns(params);
+        own += hasOwnRows ? columnKernel(rows, text, outType) : rowKernel(rows, text, outType);
+        if (packs && !hasOwnRows)
+            own += packedRowKernel(rows, text, outType, *packs);
+        if (columns)
+            own += sharedColumnKernel(rows, text, outType, *columns);
+        Module const& module = *TENON_TRY(moduleOf(device(), wholeText(own)));
+        unsigned const block = hasOwnRows ? 0 : params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
+        auto step = std::make_shared<RowStep>(
+            params, inputs.size(), block, TENON_TRY(module.function(hasOwnRows ? "columns" : "rows")));
+        if (packs && !hasOwnRows)
             step->setPacked(TENON_TRY(module.function("packedRows")), *packs);
+        if (columns)
+            step->setColumns(TENON_TRY(module.function("sharedColumns")), *columns);
         return std::shared_ptr<Prepared const>{std::move(step)};
     }
 

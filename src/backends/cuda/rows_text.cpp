@@ -194,6 +194,69 @@ std::string columnKernel(RowExpr const& rows, RowText const& text, std::string c
     return loopKernel(rows, text, outType, false);
 }
 
+//! Each thread goes over every so many elements of a pack of rows; what threads of a pack have comes together in shared
+//! memory, in two steps, so that no thread has many to join.
+std::string sharedColumnKernel(
+    RowExpr const& rows, RowText const& text, std::string const& outType, RowColumns const& columns)
+{
+    ExprOp const op = rows.reductions[0].op;
+    std::string own =
+        fmt::format("typedef {} Stored;\ntypedef {} Result;\ntypedef {} Join;\n", text.types[0], outType, joinOf(op));
+    own += fmt::format("#define WIDTH {}u\n#define ROWS {}u\n#define THREADS {}u\n#define NEUTRAL {}\n", columns.width,
+        columns.rows(), RowColumns::kThreads, neutralOf(op, TapeKind::kReal));
+    own += fmt::format("#define WHOLE(r) {}\n", op == ExprOp::kMeanOver ? "((r) / (float)p.length)" : "(r)");
+    return own + R"(
+TENON_KERNEL(sharedColumns, RowParams)
+{
+    __shared__ float parts[THREADS * WIDTH];
+    int const last = p.keptAxes - 1;
+    unsigned const all = (unsigned)p.keptExtents[last];
+    unsigned const blocks = (all + ROWS - 1) / ROWS;
+    unsigned const first = blockIdx.x % blocks * ROWS;
+    u64 rest = blockIdx.x / blocks;
+    i64 from = first;
+    i64 to = first;
+    for (int axis = last - 1; axis >= 0; --axis)
+    {
+        i64 const x = (i64)takeAxis(rest, p.keptExtents[axis], p.isSmall);
+        from += x * p.in[0].kept[axis];
+        to += x * p.to.kept[axis];
+    }
+    Join const join{};
+    float r[WIDTH];
+    for (unsigned k = 0; k < WIDTH; ++k)
+        r[k] = NEUTRAL;
+    unsigned const own = threadIdx.x % (ROWS / WIDTH) * WIDTH;
+    if (first + own < all)
+    {
+        Stored const* const x = (Stored const*)p.in[0].data + from + own;
+#pragma unroll 4
+        for (u64 i = threadIdx.x / (ROWS / WIDTH); i < p.length; i += THREADS * WIDTH / ROWS)
+        {
+            Pack<Stored, WIDTH> const pack = *(Pack<Stored, WIDTH> const*)(x + (i64)i * p.in[0].reduced[0]);
+            for (unsigned k = 0; k < WIDTH; ++k)
+                r[k] = join(r[k], stage0(widen(pack.v[k])));
+        }
+    }
+    for (unsigned k = 0; k < WIDTH; ++k)
+        parts[threadIdx.x * WIDTH + k] = r[k];
+    __syncthreads();
+    unsigned const row = threadIdx.x % ROWS;
+    float sum = NEUTRAL;
+    for (unsigned i = threadIdx.x / ROWS; i < THREADS * WIDTH / ROWS; i += THREADS / ROWS)
+        sum = join(sum, parts[i * ROWS + row]);
+    __syncthreads();
+    parts[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x >= ROWS || first + row >= all)
+        return;
+    for (unsigned i = 1; i < THREADS / ROWS; ++i)
+        sum = join(sum, parts[i * ROWS + row]);
+    put(((Result*)p.out)[to + row], result(0.0f, WHOLE(sum)));
+}
+)";
+}
+
 std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
 {
     std::string own = beginRows(text, "packedRows", packs.rows());

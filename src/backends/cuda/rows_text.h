@@ -1,4 +1,4 @@
-// RowsText: the kernels of layers with reductions as text: an expression cut where it reduces, and three ways of going
+// RowsText: the kernels of layers with reductions as text: an expression cut where it reduces, and four ways of going
 // over rows.
 #pragma once
 
@@ -53,10 +53,27 @@ struct RowPacks
     }
 };
 
+//! How rows that lie side by side, like the channels of an image, are shared out: a block has so many packs of so many
+//! rows, and the rest of its threads share their lengths.
+struct RowColumns
+{
+    static constexpr unsigned kThreads{256};
+    unsigned width{0};
+    unsigned packs{0};
+
+    unsigned rows() const noexcept
+    {
+        return width * packs; //!< Of a block.
+    }
+};
+
 //! Kernel "rows": a block per row, which is read once for each reduction and once for the result.
 std::string rowKernel(RowExpr const& rows, RowText const& text, std::string const& outType);
 //! Kernel "columns": a thread per row, where neighbouring rows are neighbours in memory.
 std::string columnKernel(RowExpr const& rows, RowText const& text, std::string const& outType);
+//! Kernel "sharedColumns": one reduction of real numbers, over rows that are neighbours in memory.
+std::string sharedColumnKernel(
+    RowExpr const& rows, RowText const& text, std::string const& outType, RowColumns const& columns);
 //! Kernel "packedRows": reads each row once, 16 bytes at a time.
 std::string packedRowKernel(
     RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs);
