@@ -35,10 +35,10 @@ TEST(CpuReduction, overPixels)
             for (std::vector<int64_t> const& pixels : std::vector<std::vector<int64_t>>{{1, 1}, {7, 7}, {40, 9}})
             {
                 Reduce layer{.operation = operation, .reduceAxes = 12, .keepDimensions = true};
-                expectKernels(layer, {input(randomTensor({2, channels, pixels[0], pixels[1]}))}, "rows");
+                expectKernels(layer, {input(randomTensor({2, channels, pixels[0], pixels[1]}))}, "neighbours");
             }
     Reduce const leading{.operation = kMAX, .reduceAxes = 1};
-    expectKernels(leading, {input(randomTensor({300, 48}))}, "rows");
+    expectKernels(leading, {input(randomTensor({300, 48}))}, "neighbours");
 }
 
 TEST(CpuNormalization, layerNorm)

@@ -44,7 +44,7 @@ static __device__ __forceinline__ void pool(PackedPoolingParams const& p)
                 Pack<Stored, N> const v =
                     ((Pack<Stored, N> const*)p.x)[(((i64)left * p.height + row) * p.width + column) * p.channels + c];
                 for (int k = 0; k < N; ++k)
-                    sum[k] = IS_AVERAGE ? sum[k] + widen(v.v[k]) : maxOf(sum[k], widen(v.v[k]));
+                    sum[k] = IS_AVERAGE ? sum[k] + (float)widen(v.v[k]) : maxOf(sum[k], (float)widen(v.v[k]));
             }
         int const inside = overlapOf(top, top + p.window[0], 0, p.height)
             * overlapOf(first, first + p.window[1], 0, p.width);
@@ -62,6 +62,14 @@ TENON_KERNEL(poolPacks, PackedPoolingParams) { pool<16 / sizeof(Stored)>(p); }
 )"};
 
 constexpr uintptr_t kPoolingBytes{16};
+
+//! Maxima of int8 numbers are some of them; averages would have to be rounded.
+bool canPool(Pooling const& layer, DType type)
+{
+    bool const isMaximum = layer.poolingType == nvinfer1::PoolingType::kMAX;
+    return layer.poolingType != nvinfer1::PoolingType::kMAX_AVERAGE_BLEND
+        && (kRealTypes.has(type) || (isMaximum && type == DType::kINT8));
+}
 
 class PackedPoolingStep final : public CudaPrepared
 {
@@ -111,11 +119,11 @@ class PackedPoolingKernel final : public LayerKernel
         TensorArg const& out = outputs[0];
         Window const window = layer.window();
         bool const fits = window.rank() == 2 && x.extents.size() == 4 && x.layout == Layout::kChannelsLast
-            && out.layout == Layout::kChannelsLast && kRealTypes.has(out.dtype) && x.dtype == out.dtype
-            && isSmall(volumeOf(x.extents)) && isSmall(volumeOf(out.extents))
-            && layer.poolingType != nvinfer1::PoolingType::kMAX_AVERAGE_BLEND;
+            && out.layout == Layout::kChannelsLast && canPool(layer, out.dtype) && x.dtype == out.dtype
+            && isSmall(volumeOf(x.extents)) && isSmall(volumeOf(out.extents));
         if (!fits)
-            return badArgument("the pooling kernel for packs takes images of real numbers in channels-last order");
+            return badArgument(
+                "the pooling kernel for packs takes images of real numbers, or maxima of int8, in channels-last order");
         PackedPoolingParams params{};
         params.count = static_cast<uint64_t>(volumeOf(out.extents));
         params.isSmall = 1;
@@ -148,9 +156,9 @@ class PackedPoolingKernel final : public LayerKernel
 std::variant<std::vector<Offer>, Refusal> offersOfPackedPooling(Problem const& problem)
 {
     Pooling const& layer = problem.fields<Pooling>();
-    if (!kRealTypes.has(problem.output().dtype) || layer.window().rank() != 2
-        || layer.poolingType == nvinfer1::PoolingType::kMAX_AVERAGE_BLEND)
-        return refuse("packs", "takes maxima and averages of images of real numbers");
+    if (!canPool(layer, problem.output().dtype) || problem.input(0).dtype != problem.output().dtype
+        || layer.window().rank() != 2)
+        return refuse("packs", "takes maxima and averages of images of real numbers, and maxima of int8");
     Offer offer;
     offer.inputs = {Layout::kChannelsLast};
     offer.outputs = {Layout::kChannelsLast};
