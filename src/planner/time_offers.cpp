@@ -4,7 +4,6 @@
 #include "backend/reference_offer.h"
 #include "base/step_role.h"
 #include "device/measure.h"
-#include "layers/plugin.h"
 #include "planner/guarded.h"
 #include "planner/side_by_side.h"
 
@@ -18,7 +17,8 @@ namespace tenon::planner
 
 namespace
 {
-constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
+constexpr size_t kWave{16}; //!< Kernels built at a time: their packed constants are in memory together.
+constexpr std::string_view kCustomLayer{"Plugin"}; //!< The kind of layers that users have written.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
 
 //! A kernel that is ready to run, with what it reads as long as it lives.
@@ -123,7 +123,7 @@ class OfferTimer
         return !tells && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
     }
 
-    //! What stands behind all others is by plain loops: of large layers they take minutes, and nobody would choose them.
+    //! What stands behind all others is by plain loops, which take minutes for large layers: nobody would choose them.
     static bool isTried(Offer const& offer)
     {
         return !offer.isView && !isReference(offer);
@@ -135,7 +135,7 @@ class OfferTimer
     {
         Choice const& choice = mChoices[trial.choice];
         return mRequest.kernels.target.hasOwnMemory && choice.offers[trial.offer].place == Place::kDevice
-            && mGraph.node(choice.node).layer->name() != CustomLayer::kName;
+            && mGraph.node(choice.node).layer->name() != kCustomLayer;
     }
 
     TimedTactics::Key entryOf(Trial const& trial) const
