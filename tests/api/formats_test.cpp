@@ -85,7 +85,9 @@ void expectRuns(FormatCase const& c, ICudaEngine& engine, bool isInput, std::vec
     EXPECT_EQ(strides.d[0], vectors * 15);
     EXPECT_EQ(strides.d[c.rank - 1], c.isLast ? vectors : 1);
     if (!isInput)
+    {
         EXPECT_EQ(context->getMaxOutputSize("y"), static_cast<int64_t>(laidOut.size() * sizeof(T)));
+    }
 }
 
 TEST_P(Formats, C14_inputsAndOutputsLieAsTheirFormatsSay)

@@ -8,6 +8,8 @@
 #include "layers/select.h"
 #include "layers/unary.h"
 
+#include <set>
+
 namespace tenon::test
 {
 
@@ -115,6 +117,8 @@ TEST(CpuPointwise, castsAndSelects)
     for (DType const from : types)
         for (DType const to : types)
         {
+            if (std::set{from, to} == std::set{DType::kINT8, DType::kUINT8})
+                continue; // A11: that cast is refused.
             SCOPED_TRACE(fmt::format("{} to {}", nameOf(from), nameOf(to)));
             expectKernels(Cast{to}, {input(randomTensor({3, 99}, 0.0, 100.0, from))}, "tape");
         }
