@@ -110,6 +110,32 @@ TEST(CpuPointwise, elementWiseTypes)
             "tape");
 }
 
+//! Sums and products beyond the type wrap; rows end inside of vectors; operands repeat, or lie as the output does.
+TEST(CpuPointwise, integersThatWrap)
+{
+    using Operation = nvinfer1::ElementWiseOperation;
+    for (DType const type : {DType::kINT32, DType::kINT64})
+    {
+        double const large = type == DType::kINT32 ? 2.1e9 : 9.1e18;
+        for (Operation const operation :
+            {Operation::kSUM, Operation::kPROD, Operation::kMAX, Operation::kMIN, Operation::kSUB, Operation::kDIV,
+                Operation::kFLOOR_DIV, Operation::kEQUAL, Operation::kGREATER, Operation::kLESS})
+            for (std::vector<int64_t> const& other : std::vector<std::vector<int64_t>>{{3, 1031}, {1, 1031}, {3, 1}})
+            {
+                SCOPED_TRACE(
+                    fmt::format("{} {} by {}", nameOf(type), static_cast<int32_t>(operation), fmt::join(other, "x")));
+                expectKernels(ElementWise{operation},
+                    {input(randomTensor({3, 1031}, -large, large, type)),
+                        input(randomTensor(other, -large, large, type))},
+                    "tape", Tolerance{0.0, 0.0});
+            }
+        for (auto const operation :
+            {nvinfer1::UnaryOperation::kNEG, nvinfer1::UnaryOperation::kABS, nvinfer1::UnaryOperation::kSIGN})
+            expectKernels(
+                Unary{operation}, {input(randomTensor({2, 777}, -large, large, type))}, "tape", Tolerance{0.0, 0.0});
+    }
+}
+
 TEST(CpuPointwise, castsAndSelects)
 {
     std::vector<DType> const types{

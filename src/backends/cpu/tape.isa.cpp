@@ -79,44 +79,64 @@ TENON_INLINE int64_t flooredBy(int64_t a, int64_t b)
     return b != 0 && b != -1 && a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-void runIntegers(TapeStep const& step, int64_t const* a, int64_t const* b, int64_t* to, int64_t n)
+//! to[i] = apply(a[i], b[i]). Rows may be the operands' and the output's memory, which are one when a step works in place.
+template <typename From, typename To, typename Apply>
+TENON_INLINE void mapWhole(From const* a, From const* b, To* to, int64_t n, Apply const& apply)
 {
-    auto const wrap = [](uint64_t x) { return static_cast<int64_t>(x); };
-    auto const u = [](int64_t x) { return static_cast<uint64_t>(x); };
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i)
-        switch (step.function)
-        {
-        case ExprOp::kNeg: to[i] = wrap(0U - u(a[i])); break;
-        case ExprOp::kAbs: to[i] = a[i] < 0 ? wrap(0U - u(a[i])) : a[i]; break;
-        case ExprOp::kSign: to[i] = (a[i] > 0) - (a[i] < 0); break;
-        case ExprOp::kAdd: to[i] = wrap(u(a[i]) + u(b[i])); break;
-        case ExprOp::kSub: to[i] = wrap(u(a[i]) - u(b[i])); break;
-        case ExprOp::kMul: to[i] = wrap(u(a[i]) * u(b[i])); break;
-        case ExprOp::kDiv: to[i] = dividedBy(a[i], b[i]); break;
-        case ExprOp::kFloorDiv: to[i] = flooredBy(a[i], b[i]); break;
-        case ExprOp::kMin: to[i] = a[i] < b[i] ? a[i] : b[i]; break;
-        case ExprOp::kMax: to[i] = a[i] > b[i] ? a[i] : b[i]; break;
-        case ExprOp::kAnd: to[i] = a[i] & b[i]; break;
-        case ExprOp::kOr: to[i] = a[i] | b[i]; break;
-        default: to[i] = a[i] ^ b[i]; break;
-        }
+        to[i] = apply(a[i], b[i]);
 }
 
-void compareIntegers(TapeStep const& step, int64_t const* a, int64_t const* b, int32_t* to, int64_t n)
+//! One function per loop: a choice inside of it would keep the compiler from vectors.
+void runIntegers(ExprOp function, int64_t const* a, int64_t const* b, int64_t* to, int64_t n)
 {
-    for (int64_t i = 0; i < n; ++i)
-        to[i] = -static_cast<int32_t>(step.function == ExprOp::kEqual ? a[i] == b[i]
-                : step.function == ExprOp::kLess                      ? a[i] < b[i]
-                                                                      : a[i] > b[i]);
+    auto const map = [&](auto const& apply) { mapWhole(a, b, to, n, apply); };
+    auto const mapBits = [&](auto const& apply) {
+        map([&](int64_t x, int64_t y) {
+            return static_cast<int64_t>(apply(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+        });
+    };
+    switch (function)
+    {
+    case ExprOp::kNeg: return mapBits([](uint64_t x, uint64_t) { return 0U - x; });
+    case ExprOp::kAbs: return mapBits([](uint64_t x, uint64_t) { return static_cast<int64_t>(x) < 0 ? 0U - x : x; });
+    case ExprOp::kSign: return map([](int64_t x, int64_t) { return static_cast<int64_t>(x > 0) - (x < 0); });
+    case ExprOp::kAdd: return mapBits([](uint64_t x, uint64_t y) { return x + y; });
+    case ExprOp::kSub: return mapBits([](uint64_t x, uint64_t y) { return x - y; });
+    case ExprOp::kMul: return mapBits([](uint64_t x, uint64_t y) { return x * y; });
+    case ExprOp::kDiv: return map(dividedBy);
+    case ExprOp::kFloorDiv: return map(flooredBy);
+    case ExprOp::kMin: return map([](int64_t x, int64_t y) { return x < y ? x : y; });
+    case ExprOp::kMax: return map([](int64_t x, int64_t y) { return x > y ? x : y; });
+    case ExprOp::kAnd: return map([](int64_t x, int64_t y) { return x & y; });
+    case ExprOp::kOr: return map([](int64_t x, int64_t y) { return x | y; });
+    default: return map([](int64_t x, int64_t y) { return x ^ y; });
+    }
+}
+
+void compareIntegers(ExprOp function, int64_t const* a, int64_t const* b, int32_t* to, int64_t n)
+{
+    switch (function)
+    {
+    case ExprOp::kEqual: return mapWhole(a, b, to, n, [](int64_t x, int64_t y) { return -int32_t{x == y}; });
+    case ExprOp::kLess: return mapWhole(a, b, to, n, [](int64_t x, int64_t y) { return -int32_t{x < y}; });
+    default: return mapWhole(a, b, to, n, [](int64_t x, int64_t y) { return -int32_t{x > y}; });
+    }
 }
 
 void narrow(DType type, int64_t const* a, int64_t* to, int64_t n)
 {
-    for (int64_t i = 0; i < n; ++i)
-        to[i] = type == DType::kINT32 ? static_cast<int32_t>(a[i])
-            : type == DType::kINT8    ? static_cast<int8_t>(a[i])
-            : type == DType::kUINT8   ? static_cast<uint8_t>(a[i])
-                                      : a[i];
+    auto const map = [&](auto const& apply) {
+        mapWhole(a, a, to, n, [&](int64_t x, int64_t) { return static_cast<int64_t>(apply(x)); });
+    };
+    switch (type)
+    {
+    case DType::kINT32: return map([](int64_t x) { return static_cast<int32_t>(x); });
+    case DType::kINT8: return map([](int64_t x) { return static_cast<int8_t>(x); });
+    case DType::kUINT8: return map([](int64_t x) { return static_cast<uint8_t>(x); });
+    default: return map([](int64_t x) { return x; });
+    }
 }
 
 template <typename T>
@@ -326,9 +346,9 @@ void runStep(TapeStep const& step, Rows const& rows, int64_t n)
     case TapeOp::kIntegerUnary:
     case TapeOp::kIntegerBinary:
         return runIntegers(
-            step, rows.integer(step.a), step.b >= 0 ? rows.integer(step.b) : nullptr, rows.integer(step.to), n);
+            step.function, rows.integer(step.a), rows.integer(step.b >= 0 ? step.b : step.a), rows.integer(step.to), n);
     case TapeOp::kIntegerCompare:
-        return compareIntegers(step, rows.integer(step.a), rows.integer(step.b), rows.truth(step.to), n);
+        return compareIntegers(step.function, rows.integer(step.a), rows.integer(step.b), rows.truth(step.to), n);
     case TapeOp::kNarrow: return narrow(step.type, rows.integer(step.a), rows.integer(step.to), n);
     case TapeOp::kRealToInteger:
     case TapeOp::kIntegerToReal:
@@ -353,6 +373,9 @@ void readPiece(void const* data, DType type, int64_t offset, int64_t stride, voi
             for (int64_t i = 0; i < n; ++i)
                 to[at + i] = value;
         }
+        else if (stride == 1)
+            for (int64_t i = 0; i < n; ++i)
+                to[at + i] = apply(from[offset + i]);
         else
             for (int64_t i = 0; i < n; ++i)
                 to[at + i] = apply(from[offset + i * stride]);
@@ -451,6 +474,12 @@ int64_t rowElement(DType type)
 {
     return type == DType::kINT8 || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64 ? 8 : 4;
 }
+
+//! Memory of this type is a row as it is: operands are read, and the result written, where they lie.
+bool isRowItself(DType type)
+{
+    return type == DType::kFLOAT || type == DType::kINT64;
+}
 } // namespace
 
 void runTape(TapeRun const& run, int64_t first, int64_t last)
@@ -479,7 +508,7 @@ void runTape(TapeRun const& run, int64_t first, int64_t last)
             readPiece(operand.data, operand.type, 0, operand.strides[run.axes - 1], periodOf[i], at, count);
         }
     }
-    bool const isDirect = run.outType == DType::kFLOAT && run.result >= run.inputs;
+    bool const isDirect = isRowItself(run.outType) && run.result >= run.inputs;
     for (int64_t at = first; at < last; at += kTapeLength)
     {
         int64_t const n = last - at < kTapeLength ? last - at : kTapeLength;
@@ -488,8 +517,8 @@ void runTape(TapeRun const& run, int64_t first, int64_t last)
             TapeOperand const& operand = run.operands[i];
             if (operand.data == nullptr || operand.access == TapeAccess::kOne)
                 continue;
-            if (operand.access == TapeAccess::kSame && operand.type == DType::kFLOAT)
-                rows.at[i] = const_cast<float*>(static_cast<float const*>(operand.data)) + at; // Only read.
+            if (operand.access == TapeAccess::kSame && isRowItself(operand.type))
+                rows.at[i] = static_cast<char*>(const_cast<void*>(operand.data)) + at * rowElement(operand.type);
             else if (operand.access == TapeAccess::kSame)
                 readPiece(operand.data, operand.type, at, 1, rows.at[i], 0, n);
             else if (periodOf[i] != nullptr)
@@ -498,7 +527,7 @@ void runTape(TapeRun const& run, int64_t first, int64_t last)
                 readStrided(run, operand, rows.at[i], at, n);
         }
         if (isDirect)
-            rows.at[run.result] = static_cast<float*>(run.out) + at;
+            rows.at[run.result] = static_cast<char*>(run.out) + at * rowElement(run.outType);
         for (int64_t i = 0; i < run.stepCount; ++i)
             runStep(run.steps[i], rows, n);
         if (!isDirect)

@@ -118,7 +118,19 @@ TapeAccess accessOf(std::vector<int64_t> const& strides, std::vector<int64_t> co
     return isInnerOnly && extents.back() <= kLongestPeriod ? TapeAccess::kPeriodic : TapeAccess::kStrided;
 }
 
-Result<std::shared_ptr<Tape const>> tapeFor(Expr const& body, std::span<TensorArg const> inputs)
+//! Storing the result as an integer of fewer bits wraps it already: a narrowing that nobody else reads is left out.
+void dropLastNarrowing(Tape& tape, DType out)
+{
+    if (tape.steps.empty())
+        return;
+    TapeStep const last = tape.steps.back();
+    if (last.op != TapeOp::kNarrow || last.to != tape.result || last.type != out)
+        return;
+    tape.result = last.a;
+    tape.steps.pop_back();
+}
+
+Result<std::shared_ptr<Tape const>> tapeFor(Expr const& body, std::span<TensorArg const> inputs, DType out)
 {
     std::vector<TensorType> types;
     for (TensorArg const& input : inputs)
@@ -131,6 +143,7 @@ Result<std::shared_ptr<Tape const>> tapeFor(Expr const& body, std::span<TensorAr
         return std::move(tape).error();
     if (tape->rows > kMaxTapeRows || tape->inputs > kMaxTapeOperands)
         return badArgument("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
+    dropLastNarrowing(*tape, out);
     return std::make_shared<Tape const>(*std::move(tape));
 }
 
@@ -175,7 +188,7 @@ Result<std::shared_ptr<Prepared const>> makeTapeStep(
 {
     if (blockOf(out.layout) != 1)
         return badArgument("its output is {}", nameOf(out.layout));
-    std::shared_ptr<Tape const> const tape = TENON_TRY(tapeFor(body, inputs));
+    std::shared_ptr<Tape const> const tape = TENON_TRY(tapeFor(body, inputs, out.dtype));
     TapeRun run;
     run.steps = tape->steps.data();
     run.stepCount = static_cast<int64_t>(tape->steps.size());
