@@ -65,6 +65,29 @@ TEST(Gathers, elementsAndPositions)
     }
 }
 
+//! Along every axis, of every element size; indices of fewer positions than data has, and of one on most axes.
+TEST(Gathers, elementsOfEveryAxis)
+{
+    using nvinfer1::GatherMode;
+    std::vector<int64_t> const extents{3, 5, 1, 9};
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBOOL, DType::kINT64})
+        for (int32_t const axis : {0, 1, 2, 3})
+            for (std::vector<int64_t> const& indices : std::vector<std::vector<int64_t>>{
+                     {3, 5, 1, 9}, {2, 5, 1, 9}, {3, 4, 1, 7}, {1, 1, 1, 8}, {3, 1, 1, 1}, {1, 1, 1, 1}})
+            {
+                SCOPED_TRACE(fmt::format("{} along {}, {}", nameOf(type), axis, fmt::join(indices, "x")));
+                std::vector<int64_t> along = indices;
+                along[static_cast<size_t>(axis)] = 11;
+                HostTensor const data = randomTensor(extents, 0.0, 9.0, type);
+                int64_t const extent = extents[static_cast<size_t>(axis)];
+                for (DType const index : {DType::kINT32, DType::kINT64})
+                    expectKernels(Gather{axis, 0, GatherMode::kELEMENT},
+                        {input(data), input(positionsIn(along, extent, index))}, "rows");
+            }
+    expectKernels(Gather{0, 0, GatherMode::kELEMENT},
+        {input(randomTensor({40, 99})), input(positionsIn({70, 99}, 40, DType::kINT64))}, "rows");
+}
+
 //! Of every element size, within and beyond the tiles in which devices turn matrices.
 TEST(Transposes, matricesAndMoreAxes)
 {

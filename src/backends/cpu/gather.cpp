@@ -5,6 +5,7 @@
 #include "backends/cpu/copy_step.h"
 #include "backends/cpu/step_kernel.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tenon::cpu
@@ -28,10 +29,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfGather(Problem const& problem)
         .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 2.0)}};
 }
 
-//! Every mode as: out[b, i, :] = data[b, position(b, i), :], rows of `row` bytes.
+//! kDEFAULT and kND as: out[b, i, :] = data[b, position(b, i), :], rows of `row` bytes.
 struct GatherPlan
 {
-    GatherMode mode{GatherMode::kDEFAULT};
     bool isWide{false};         //!< Indices are 64-bit.
     int64_t batches{1};         //!< Leading axes that data and output share one to one.
     int64_t indexBatch{0};      //!< Indices from one batch to the next; 0: all batches share them.
@@ -40,9 +40,6 @@ struct GatherPlan
     int64_t row{1};             //!< Bytes of a row.
     std::vector<int64_t> axes;  //!< Extents of the axes that an index names.
     std::vector<int64_t> steps; //!< Bytes of a step along each of them.
-    // kELEMENT: one element per index; its coordinates apart from the gathered axis are the index's own.
-    std::vector<int64_t> extents;
-    std::vector<int64_t> strides; //!< Of data, in bytes; the gathered axis has 0.
 };
 
 class Gathering
@@ -61,7 +58,7 @@ class Gathering
         {
             int64_t const batch = item / mPlan.count;
             int64_t const i = item % mPlan.count;
-            int64_t offset = mPlan.mode == GatherMode::kELEMENT ? elementOffset(i) : batch * mPlan.dataBatch;
+            int64_t offset = batch * mPlan.dataBatch;
             bool inside{true};
             for (int64_t k = 0; k < depth; ++k)
             {
@@ -79,16 +76,6 @@ class Gathering
     int64_t indexAt(void const* indices, int64_t at) const
     {
         return mPlan.isWide ? static_cast<int64_t const*>(indices)[at] : static_cast<int32_t const*>(indices)[at];
-    }
-    int64_t elementOffset(int64_t at) const
-    {
-        int64_t offset{0};
-        for (size_t k = mPlan.extents.size(); k-- > 0;)
-        {
-            offset += at % mPlan.extents[k] * mPlan.strides[k];
-            at /= mPlan.extents[k];
-        }
-        return offset;
     }
     //! An index out of bounds stores zeros (rule E4).
     void copyRow(uint8_t* to, uint8_t const* from) const
@@ -129,7 +116,6 @@ GatherPlan planPositions(Gather const& layer, TensorArg const& data, TensorArg c
     auto const shared = static_cast<size_t>(layer.nbElementWiseDims);
     auto const depth = static_cast<size_t>(indices.extents.back());
     GatherPlan plan;
-    plan.mode = GatherMode::kND;
     plan.batches = volumeBetween(data.extents, 0, shared);
     plan.dataBatch = volumeBetween(data.extents, shared, data.extents.size()) * movableBytes(data.dtype);
     plan.count = volumeBetween(indices.extents, shared, indices.extents.size() - 1);
@@ -144,21 +130,106 @@ GatherPlan planPositions(Gather const& layer, TensorArg const& data, TensorArg c
     return plan;
 }
 
-GatherPlan planElements(Gather const& layer, TensorArg const& data, TensorArg const& indices)
+//! kELEMENT: one element per index; its coordinates apart from the gathered axis are the index's own.
+struct ElementPlan
+{
+    std::vector<int64_t> extents{}; //!< Of the indices, neighbouring axes merged where data moves evenly over both.
+    std::vector<int64_t> strides{}; //!< Of data, in elements, per axis of the indices; the gathered axis has 0.
+    int64_t extent{0};              //!< Of the gathered axis.
+    int64_t step{0};                //!< Elements of data from one position on it to the next.
+};
+
+ElementPlan planElements(Gather const& layer, TensorArg const& data, TensorArg const& indices)
 {
     auto const axis = static_cast<size_t>(layer.gatherAxis);
-    GatherPlan plan;
-    plan.mode = GatherMode::kELEMENT;
-    plan.count = volumeOf(indices.extents);
-    plan.row = movableBytes(data.dtype);
-    plan.extents = indices.extents;
-    plan.strides = stridesIn(Layout::kLinear, data.extents);
-    for (int64_t& stride : plan.strides)
-        stride *= plan.row;
-    plan.axes = {data.extents[axis]};
-    plan.steps = {plan.strides[axis]};
-    plan.strides[axis] = 0;
+    std::vector<int64_t> strides = stridesIn(Layout::kLinear, data.extents);
+    ElementPlan plan{.extent = data.extents[axis], .step = strides[axis]};
+    strides[axis] = 0;
+    for (size_t k = 0; k < strides.size(); ++k)
+    {
+        int64_t const extent = indices.extents[k];
+        if (extent == 1)
+            continue;
+        if (!plan.extents.empty() && plan.strides.back() == strides[k] * extent)
+        {
+            plan.extents.back() *= extent;
+            plan.strides.back() = strides[k];
+            continue;
+        }
+        plan.extents.push_back(extent);
+        plan.strides.push_back(strides[k]);
+    }
+    if (plan.extents.empty())
+        return {{1}, {0}, plan.extent, plan.step};
     return plan;
+}
+
+template <typename Bits, typename Index>
+class ElementGathering
+{
+  public:
+    explicit ElementGathering(ElementPlan plan)
+        : mPlan{std::move(plan)}
+    {
+    }
+    void operator()(Call const& call, int64_t first, int64_t last) const
+    {
+        auto const* const data = static_cast<Bits const*>(call.inputs[0]);
+        auto const* const indices = static_cast<Index const*>(call.inputs[1]);
+        auto* const out = static_cast<Bits*>(call.outputs[0]);
+        int64_t const length = mPlan.extents.back();
+        for (int64_t at = first; at < last;)
+        {
+            int64_t const column = at % length;
+            int64_t const count = std::min(length - column, last - at);
+            int64_t const base = rowOffset(at / length) + column * mPlan.strides.back();
+            if (mPlan.extent == 0)
+                std::fill_n(out + at, count, Bits{0});
+            else
+                gatherRow(data + base, indices + at, out + at, count);
+            at += count;
+        }
+    }
+
+  private:
+    int64_t rowOffset(int64_t row) const
+    {
+        int64_t offset{0};
+        for (size_t k = mPlan.extents.size() - 1; k-- > 0;)
+        {
+            offset += row % mPlan.extents[k] * mPlan.strides[k];
+            row /= mPlan.extents[k];
+        }
+        return offset;
+    }
+    //! An index out of bounds stores zero (rule E4); what is read for it is the row's first position, no branch.
+    void gatherRow(Bits const* data, Index const* indices, Bits* out, int64_t count) const
+    {
+        int64_t const extent = mPlan.extent;
+        int64_t const step = mPlan.step;
+        int64_t const stride = mPlan.strides.back();
+        for (int64_t i = 0; i < count; ++i)
+        {
+            auto const index = static_cast<int64_t>(indices[i]);
+            int64_t const position = index < 0 ? index + extent : index;
+            bool const isInside = static_cast<uint64_t>(position) < static_cast<uint64_t>(extent);
+            Bits const element = data[i * stride + (isInside ? position * step : 0)];
+            out[i] = isInside ? element : Bits{0};
+        }
+    }
+
+    ElementPlan mPlan;
+};
+
+Step stepOfElements(Gather const& layer, TensorArg const& data, TensorArg const& indices)
+{
+    constexpr int64_t kGrain{64};
+    ElementPlan const plan = planElements(layer, data, indices);
+    Items const elements{volumeOf(indices.extents), kGrain};
+    return withBits(data.dtype, [&]<typename Bits>(Bits) {
+        return withIndex(indices.dtype,
+            [&]<typename Index>(Index) { return sharedStep(elements, ElementGathering<Bits, Index>{plan}); });
+    });
 }
 
 Step stepOfGather(StepOf<Gather> const& from)
@@ -181,7 +252,7 @@ Step stepOfGather(StepOf<Gather> const& from)
         }
         break;
     case GatherMode::kND: plan = planPositions(layer, data, indices); break;
-    case GatherMode::kELEMENT: plan = planElements(layer, data, indices); break;
+    case GatherMode::kELEMENT: return stepOfElements(layer, data, indices);
     }
     plan.isWide = indices.dtype == DType::kINT64;
     Items const rows{plan.batches * plan.count};
