@@ -41,6 +41,32 @@ TEST(CpuReduction, overPixels)
     expectKernels(leading, {input(randomTensor({300, 48}))}, "neighbours");
 }
 
+//! Along rows, columns and between; sums and products wrap, means are whole, and of nothing what the layer says.
+TEST(CpuReduce, integers)
+{
+    using nvinfer1::ReduceOperation;
+    struct Case
+    {
+        std::vector<int64_t> extents;
+        uint32_t axes;
+    };
+    for (DType const type : {DType::kINT8, DType::kINT32, DType::kINT64})
+    {
+        double const large = type == DType::kINT8 ? 127.0 : type == DType::kINT32 ? 2.1e9 : 9.1e18;
+        for (ReduceOperation const operation : {ReduceOperation::kSUM, ReduceOperation::kPROD, ReduceOperation::kMAX,
+                 ReduceOperation::kMIN, ReduceOperation::kAVG})
+            for (Case const& each : std::vector<Case>{{{3, 5, 77}, 4}, {{3, 70, 301}, 2}, {{9, 3, 5}, 1},
+                     {{2, 7, 19}, 6}, {{2, 7, 19}, 7}, {{1, 6, 600}, 2}, {{3, 0, 5}, 2}})
+                for (bool const keeps : {false, true})
+                {
+                    SCOPED_TRACE(fmt::format("{} {} over {} of {}", nameOf(type), static_cast<int32_t>(operation),
+                        each.axes, fmt::join(each.extents, "x")));
+                    expectKernels(Reduce{operation, each.axes, keeps},
+                        {input(randomTensor(each.extents, -large, large, type))}, "neighbours", Tolerance{0.0, 0.0});
+                }
+    }
+}
+
 TEST(CpuNormalization, layerNorm)
 {
     for (bool const isRms : {false, true})

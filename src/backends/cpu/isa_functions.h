@@ -5,6 +5,7 @@
 #include "backends/cpu/few_queries.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/grid_points.h"
+#include "backends/cpu/integer_reduction.h"
 #include "backends/cpu/recurrent_step.h"
 #include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
@@ -20,6 +21,7 @@
 #define TENON_ISA_FUNCTIONS(Row)                                                                                       \
     /* Elements [first, last) of the output, in its order. */                                                          \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
+    Row(void, runIntegerReduction, (IntegerReduction const& reduction, ReductionShare const& share))                   \
     /* Of AVX512-BF16, which the machine must have. */                                                                 \
     Row(bool, bfloatDotsAreFaster, ())                                                                                 \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \

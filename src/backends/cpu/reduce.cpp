@@ -61,13 +61,24 @@ std::vector<Layout> outputLayouts(Reduce const& layer, Layout in, size_t rank)
     return layer.keepDimensions ? std::vector{Layout::kChannelsLast} : std::vector<Layout>{};
 }
 
+bool isWhole(DType type)
+{
+    return type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64;
+}
+
+bool canReduce(DType type)
+{
+    return kRealTypes.has(type) || isWhole(type);
+}
+
 std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
 {
     Reduce const& layer = problem.fields<Reduce>();
     TensorType const& in = problem.input(0);
     auto const rank = static_cast<size_t>(in.rank());
-    if (!kRealTypes.has(in.dtype) || problem.output().dtype != in.dtype)
-        return refuse("neighbours", "takes float32, float16 and bfloat16 only");
+    if (!canReduce(in.dtype) || problem.output().dtype != in.dtype)
+        return refuse(
+            "neighbours", fmt::format("takes real numbers, int8, int32 and int64, this is {}", nameOf(in.dtype)));
     std::vector<Offer> offers;
     for (Layout const from : {Layout::kLinear, Layout::kChannelsLast})
     {
@@ -95,19 +106,35 @@ ReductionKind kindOf(ReduceOperation operation)
     }
 }
 
+//! Columns are cut, many at a time, where there are fewer rows than lanes.
+ReductionShare shareOf(Lane const& lane, int64_t outer, int64_t inner)
+{
+    constexpr int64_t kGrain{64}; // Columns go four vectors at a time.
+    bool const cutsColumns = outer < lane.count && inner > 1;
+    auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, outer} : lane.part(outer);
+    auto const [firstInner, lastInner] = cutsColumns ? lane.part(inner, kGrain) : std::pair<int64_t, int64_t>{0, inner};
+    return {firstOuter, lastOuter, firstInner, lastInner};
+}
+
 template <typename T>
 Step reduceStep(Reduction<T> const& reduction, int64_t outer)
 {
     return teamStep([reduction, outer](Call const& call, Lane const& lane) {
-        constexpr int64_t kGrain{64}; // Columns go four vectors at a time.
         Reduction<T> r = reduction;
         r.in = static_cast<T const*>(call.inputs[0]);
         r.out = static_cast<T*>(call.outputs[0]);
-        bool const cutsColumns = outer < lane.count && r.inner > 1;
-        auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, outer} : lane.part(outer);
-        auto const [firstInner, lastInner] =
-            cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
-        storageFunctions<T>().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
+        ReductionShare const share = shareOf(lane, outer, r.inner);
+        storageFunctions<T>().runReduction(r, share.firstOuter, share.lastOuter, share.firstInner, share.lastInner);
+    });
+}
+
+Step integerStep(IntegerReduction const& reduction, int64_t outer)
+{
+    return teamStep([reduction, outer](Call const& call, Lane const& lane) {
+        IntegerReduction r = reduction;
+        r.in = call.inputs[0];
+        r.out = call.outputs[0];
+        isaFunctions().runIntegerReduction(r, shareOf(lane, outer, r.inner));
     });
 }
 
@@ -115,13 +142,22 @@ Step stepOfReduce(StepOf<Reduce> const& from)
 {
     Reduce const& layer = from.layer();
     TensorArg const& x = from.inputs[0];
-    if (!kRealTypes.has(x.dtype) || blockOf(x.layout) != 1)
-        return badArgument("the reduce kernel takes real numbers in unblocked layouts");
+    if (!canReduce(x.dtype) || blockOf(x.layout) != 1)
+        return badArgument("the reduce kernel takes real numbers, int8, int32 and int64 in unblocked layouts");
     std::optional<Around> const axes = around(layer.reduceAxes, x.layout, x.extents.size());
     std::vector<Layout> const layouts = outputLayouts(layer, x.layout, x.extents.size());
     if (!axes || std::find(layouts.begin(), layouts.end(), from.outputs[0].layout) == layouts.end())
         return badArgument("the reduced axes lie apart in memory, or the output's layout does not follow");
     int64_t const length = productOf(x.extents, axes->reduced);
+    if (isWhole(x.dtype))
+    {
+        IntegerReduction const reduction{.kind = kindOf(layer.operation),
+            .isMean = layer.operation == ReduceOperation::kAVG,
+            .type = x.dtype,
+            .length = length,
+            .inner = productOf(x.extents, axes->inner)};
+        return integerStep(reduction, productOf(x.extents, axes->outer));
+    }
     return withStorage(x.dtype, [&]<typename T>(T) {
         Reduction<T> const reduction{.kind = kindOf(layer.operation),
             .length = length,
