@@ -1,6 +1,6 @@
 // Features of engines by a program that never saw a header of ours: refitting, weight streaming, timing caches, plans
 // for other versions, libraries in plans, algorithm selectors.
-#include "raw_objects.h"
+#include "raw_features.h"
 
 #include <cstring>
 #include <filesystem>
@@ -9,73 +9,11 @@ namespace raw
 {
 namespace
 {
-using tenon::test::DeviceArray;
-
 // Numbers of BuilderFlag in 10.x.
 constexpr int32_t kREFIT{4};
 constexpr int32_t kVERSION_COMPATIBLE{13};
 constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
 constexpr int32_t kWEIGHT_STREAMING{21};
-
-std::string bytesOf(Object memory)
-{
-    Object const held = inner(memory, slots::kIHostMemory_mImpl);
-    auto const* const data = static_cast<char const*>(call<void*>(held, slots::kVHostMemory_data));
-    return {data, call<size_t>(held, slots::kVHostMemory_size)};
-}
-
-class SlotsOfFeatures : public Slots
-{
-  protected:
-    void setFlags(std::initializer_list<int32_t> flags)
-    {
-        prepare = [flags = std::vector<int32_t>{flags}](Object, Object config) {
-            for (int32_t const flag : flags)
-                call<void>(config, slots::kVBuilderConfig_setFlag, flag);
-        };
-    }
-    std::string builtPlan()
-    {
-        Object const memory = buildPlan();
-        EXPECT_NE(memory, nullptr) << errors;
-        std::string const bytes = memory == nullptr ? std::string{} : bytesOf(memory);
-        if (memory != nullptr)
-            destroy(memory);
-        return bytes;
-    }
-    Object load(std::string const& plan, bool isCodeAllowed = false)
-    {
-        Object const runtime = create("createInferRuntime_INTERNAL");
-        Object const own = inner(runtime, slots::kIRuntime_mImpl);
-        call<void>(own, slots::kVRuntime_setEngineHostCodeAllowed, isCodeAllowed);
-        EXPECT_EQ(call<bool>(own, slots::kVRuntime_getEngineHostCodeAllowed), isCodeAllowed);
-        Object const engine = call<Object>(
-            own, slots::kVRuntime_deserializeCudaEngine, static_cast<void const*>(plan.data()), plan.size());
-        destroy(runtime);
-        return engine;
-    }
-    //! Runs the network of the fixture and compares; the weights at hand count. `more`: addresses beside x and y.
-    void expectRuns(Object engine, std::vector<std::pair<char const*, void*>> const& more = {})
-    {
-        Object const queries = inner(engine, slots::kICudaEngine_mImpl);
-        Object const context = call<Object>(queries, slots::kVCudaEngine_createExecutionContext, int32_t{0});
-        ASSERT_NE(context, nullptr) << errors;
-        Object const run = inner(context, slots::kIExecutionContext_mImpl);
-        std::vector<float> const x = tenon::test::randomFloats(2 * 2 * 9, 23);
-        DeviceArray<float> const in{x};
-        DeviceArray<float> const out{x.size()};
-        RawDims const shape{4, {2, 2, 3, 3}};
-        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setInputShape, "x", &shape)) << errors;
-        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "x", static_cast<void*>(in.data())));
-        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "y", static_cast<void*>(out.data())));
-        for (auto const& [name, address] : more)
-            ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, name, address)) << errors;
-        ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_enqueueV3, tenon::test::deviceUnderTest().stream()))
-            << errors;
-        expectResult(x, out.read());
-        destroy(context);
-    }
-};
 } // namespace
 
 TEST_F(SlotsOfFeatures, weightsAreReplacedByName)

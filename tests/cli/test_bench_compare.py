@@ -5,6 +5,7 @@ import json
 import pathlib
 import sys
 
+import onnx
 import pytest
 from test_cli import RANGE, tenon
 
@@ -22,6 +23,8 @@ ONNX2TORCH = """
 import onnx.reference
 class convert:
     def __init__(self, proto):
+        weights = {each.name for each in proto.graph.initializer}
+        assert all(node.input[1] in weights for node in proto.graph.node if node.op_type == "MatMul")
         self.run = onnx.reference.ReferenceEvaluator(proto)
     def eval(self):
         return self
@@ -53,6 +56,14 @@ def test_pytorch_runs_what_onnx2torch_makes_of_the_model(model: pathlib.Path, tm
     done = tenon("bench", model, "--compare=torch", *options, PYTHONPATH=str(tmp_path))
     (compared,) = json.loads(done.stdout)["compared"]
     assert compared["engine"] == "torch 2.0.standin" and compared["turns"] >= 3
+    # Weights that are named again, as PyTorch's exporter does with equal ones.
+    proto = onnx.load(model)
+    proto.graph.node[0].input[1] = "same"
+    proto.graph.node.insert(0, onnx.helper.make_node("Identity", ["once"], ["same"]))
+    proto.graph.node.insert(0, onnx.helper.make_node("Identity", ["w0"], ["once"]))
+    onnx.save(proto, tmp_path / "shared.onnx")
+    done = tenon("bench", tmp_path / "shared.onnx", "--compare=torch", *options, PYTHONPATH=str(tmp_path))
+    assert json.loads(done.stdout)["compared"][0]["turns"] >= 3
     if importlib.util.find_spec("torch") and importlib.util.find_spec("onnx2torch"):
         (compared,) = json.loads(tenon("bench", model, "--compare=torch", *options).stdout)["compared"]
         assert compared["runs"] >= 3

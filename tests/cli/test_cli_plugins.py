@@ -17,6 +17,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from test_cli import PATIENCE, PROGRAM, ROOT, tenon
+from trtexec import SHORT, trtexec
 
 LIBRARIES = PROGRAM.parent.parent / "lib"
 FAULTY = LIBRARIES / "libtenon_faulty_library.so"
@@ -184,6 +185,24 @@ def test_a_plan_lists_its_plugins_and_a_missing_one_is_named_with_its_library(pa
     assert "no creator of plugin 'CircPadV3' version '1' namespace '' is registered" in missing
     assert f"had it from '{PAD}'" in missing
     tenon("run", plan, "--plugins", PAD)
+
+
+@pytest.mark.parametrize("way", ["--staticPlugins", "--plugins", "--dynamicPlugins"])
+def test_trtexec_takes_a_plugin_before_an_operator_when_told(way: str, tmp_path: pathlib.Path) -> None:
+    value = helper.make_tensor_value_info
+    inputs, outputs = [value("x", TensorProto.FLOAT, [1, 2, 5, 6])], [value("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], "gate")], "gated", inputs, outputs)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "a.onnx")
+    x = np.random.default_rng(8).standard_normal((1, 2, 5, 6), np.float32)
+    x.tofile(tmp_path / "x.bin")
+    words = [f"--onnx={tmp_path / 'a.onnx'}", f"{way}={LIBRARIES / 'libtenon_relu_library.so'}", *SHORT]
+    words += [f"--loadInputs=x:{tmp_path / 'x.bin'}", f"--exportOutput={tmp_path / 'y.json'}"]
+    padded = np.pad(x, [(0, 0), (0, 0), (1, 3), (2, 1)], mode="wrap")
+    for flag, want in ([], np.maximum(x, 0)), (["--enablePluginOverride"], padded):
+        trtexec(*words, *flag)
+        (y,) = json.loads((tmp_path / "y.json").read_text())
+        assert y["dimensions"] == "x".join(map(str, want.shape))
+        np.testing.assert_array_equal(np.array(y["values"], np.float32).reshape(want.shape), want)
 
 
 def test_the_trace_has_object_phase_thread_callback_and_reason(padded: pathlib.Path, tmp_path: pathlib.Path) -> None:

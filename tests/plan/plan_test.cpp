@@ -1,6 +1,7 @@
 // Plan files: round trip, damage, lies.
 #include "plan/plan.h"
 
+#include "base/api_version.h"
 #include "plan/check.h"
 #include "plan/checksum.h"
 #include "plan/format.h"
@@ -272,6 +273,32 @@ TEST(Plan, anotherFormatVersionIsRefusedByName)
     Bytes blob = written(*staticNetwork());
     blob[28] = 9;
     expectRefused(blob, "plan format 9");
+}
+
+//! What a later release writes: its numbers, and a checksum that is right.
+TEST(Plan, aPlanOfALaterReleaseIsReadOrRefusedByItsFormatNotAsDamaged)
+{
+    Bytes const blob = written(*staticNetwork());
+    auto const ofLater = [&](uint8_t minor, uint32_t format) {
+        Bytes later = blob;
+        PlanHeader header;
+        std::memcpy(&header, later.data(), sizeof header);
+        header.version[1] = static_cast<uint8_t>(header.version[1] + minor);
+        header.format += format;
+        header.checksum = 0;
+        std::memcpy(later.data(), &header, sizeof header);
+        header.checksum = checksum(ByteView{later}.first(sizeof header + header.sections * sizeof(PlanSectionEntry)));
+        std::memcpy(later.data(), &header, sizeof header);
+        return later;
+    };
+    EXPECT_EQ(ofLater(0, 0), blob) << "the checksum is that of the writer";
+    auto const sameFormat = readCopy(ofLater(1, 0));
+    EXPECT_TRUE(sameFormat) << sameFormat.error().message;
+    for (uint8_t const minor : {0, 1})
+        expectRefused(ofLater(minor, 1),
+            fmt::format("plan format {}, built by version {}.{}.{} of the API, cannot be read by this release, which "
+                        "reads format {}",
+                kPlanFormat + 1, kApiVersion[0], kApiVersion[1] + minor, kApiVersion[2], kPlanFormat));
 }
 
 TEST(Plan, aBlobAtAnOddAddressIsCopied)

@@ -66,18 +66,21 @@ class Positive final : public CircPadV3
         return 0;
     }
     int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const*, void const* const* inputs,
-        void* const* outputs, void*, cudaStream_t) noexcept override
+        void* const* outputs, void*, cudaStream_t stream) noexcept override
     {
-        auto const* x = static_cast<float const*>(inputs[0]);
-        auto* y = static_cast<float*>(outputs[0]);
-        int32_t count{0};
-        for (int64_t i = 0; i < in[0].dims.d[0]; ++i)
-            if (x[i] > 0.0F)
-                y[count++] = x[i];
-        if (sizeType == DataType::kINT64)
-            *static_cast<int64_t*>(outputs[1]) = count;
-        else
-            *static_cast<int32_t*>(outputs[1]) = count;
+        auto const elements = static_cast<size_t>(in[0].dims.d[0]);
+        size_t const bytes = elements * sizeof(float);
+        Room const size{outputs[1], sizeType == DataType::kINT64 ? sizeof(int64_t) : sizeof(int32_t)};
+        onHost(stream, inputs[0], bytes, {outputs[0], bytes}, size, [&](void const* from, void* to, void* told) {
+            auto const* x = static_cast<float const*>(from);
+            auto const isPositive = [](float value) { return value > 0.0F; };
+            auto* const y = static_cast<float*>(to);
+            int64_t const count = std::copy_if(x, x + elements, y, isPositive) - y;
+            if (sizeType == DataType::kINT64)
+                *static_cast<int64_t*>(told) = count;
+            else
+                *static_cast<int32_t*>(told) = static_cast<int32_t>(count);
+        });
         return 0;
     }
     inline static bool isSize{false};

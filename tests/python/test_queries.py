@@ -203,6 +203,17 @@ def test_G3_auxiliary_streams_are_limited_from_above(logger: small.Recorder) -> 
         assert trt.Runtime(logger).deserialize_cuda_engine(plan).num_aux_streams == given, most
 
 
+def test_kernels_are_measured_on_this_machine(logger: small.Recorder) -> None:
+    config = trt.Builder(logger).create_builder_config()
+    assert config.remote_auto_tuning_config == ""
+    config.remote_auto_tuning_config = ""
+    assert not logger.errors()
+    with pytest.raises(RuntimeError, match="refused the value"):
+        config.remote_auto_tuning_config = "host=elsewhere"
+    assert logger.errors().count("on this machine alone") == 1
+    assert config.remote_auto_tuning_config == ""
+
+
 @pytest.mark.parametrize("stream", [0, 1])
 def test_S4_the_default_stream_gives_no_warning_on_a_cpu(logger: small.Recorder, stream: int) -> None:
     context = small.engine(logger).create_execution_context()
