@@ -55,6 +55,20 @@ def openvino():
     return engine.__version__.split("-")[0], request.infer
 
 
+def name_shared_weights(graph):
+    """PyTorch's exporter writes weights of equal bytes once and names them again by Identity nodes. onnx2torch looks
+    for a layer's weights among the initializers alone: each name becomes one."""
+    known = {each.name: each for each in graph.initializer}
+    for node in list(graph.node):
+        if node.op_type != "Identity" or node.input[0] not in known:
+            continue
+        copy = graph.initializer.add()
+        copy.CopyFrom(known[node.input[0]])
+        copy.name = node.output[0]
+        known[copy.name] = copy
+        graph.node.remove(node)
+
+
 def torch():
     """PyTorch reads no ONNX files: the package onnx2torch makes a module of one."""
     import numpy
@@ -64,6 +78,7 @@ def torch():
 
     engine.set_num_threads(THREADS)
     proto = onnx.load(MODEL)
+    name_shared_weights(proto.graph)
     module = onnx2torch.convert(proto).eval()
     weights = {each.name for each in proto.graph.initializer}
     feed = []
