@@ -69,6 +69,25 @@ def test_C_a_tensor_that_a_layer_reads_stays() -> None:
     assert any("stays" in text for _, text in logger.lines)
 
 
+@pytest.mark.parametrize("control", [False, True])
+def test_C_a_network_whose_layers_read_one_another_in_a_circle_fails_its_build(control: bool) -> None:
+    logger = small.Recorder()
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    first = network.add_identity(network.add_input("x", trt.float32, (2, 3)))
+    first.name = "first"
+    last = network.add_identity(first.get_output(0))
+    if control:
+        conditional = network.add_if_conditional()
+        conditional.set_condition(network.add_input("condition", trt.bool, ()))
+        inner = conditional.add_input(first.get_output(0)).get_output(0)
+        last = conditional.add_output(inner, network.add_identity(inner).get_output(0))
+    network.mark_output(last.get_output(0))
+    first.set_input(0, last.get_output(0))
+    assert builder.build_serialized_network(network, builder.create_builder_config()) is None
+    assert "layer 'first' reads what follows from its own output" in logger.lines[-1][1]
+
+
 def test_C_addresses_of_removed_tensors_do_not_mark_those_of_other_networks() -> None:
     builder = trt.Builder(LOGGER)
     for _ in range(50):  # The memory of one network becomes that of the next.

@@ -147,6 +147,15 @@ Result<Done> GraphWriter::ensure(LayerBase& layer)
 {
     if (layer.outputCount() > 0 && mValues.contains(&layer.output(0)))
         return Done{};
+    if (!mOpen.insert(&layer).second) // By ILayer::setInput.
+        return badConfig("layer '{}' reads what follows from its own output", layer.name());
+    Result<Done> const added = addWhole(layer);
+    mOpen.erase(&layer);
+    return added;
+}
+
+Result<Done> GraphWriter::addWhole(LayerBase& layer)
+{
     Border const border = layer.border();
     if (border.loop == nullptr && border.conditional == nullptr)
         return addLayer(layer);

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 namespace tenon::api
 {
@@ -102,6 +103,7 @@ class GraphWriter
     Result<Done> checkConditional(ConditionalFront const& conditional) const;
     //! Adds the layer, or the loop or conditional that it is the border of, unless it stands already.
     Result<Done> ensure(LayerBase& layer);
+    Result<Done> addWhole(LayerBase& layer); //!< For ensure() alone, which refuses a circle.
     Result<ValueId> valueOf(Tensor const& tensor);
     Result<ValueId> capture(Tensor const& tensor);
     //! What the tensors are made of inside the control at hand, in order.
@@ -131,7 +133,8 @@ class GraphWriter
     std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
     std::optional<BatchAxis> mBatch;                //!< Of a network with implicit batch.
     ControlScopes mScopes;
-    Level* mLevel{nullptr}; //!< Null: the network's own graph.
+    std::set<LayerBase const*> mOpen; //!< Being added, each for the operands of the one before.
+    Level* mLevel{nullptr};           //!< Null: the network's own graph.
 };
 
 } // namespace tenon::api
