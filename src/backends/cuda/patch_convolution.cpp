@@ -15,18 +15,17 @@ namespace
 {
 constexpr size_t kPatchAlignment{256};
 
-//! Empty: each element of the input is in one window at most, and none is beyond its edges.
-std::string objectionTo(Window const& window, int64_t groups, std::vector<int64_t> const& in)
+//! Empty: each element of the input is in one window at most, and none is beyond its edges, whatever its extents are.
+std::string objectionTo(Window const& window, int64_t groups)
 {
-    if (groups != 1 || in.size() != window.rank() + 2 || volumeOf(window.size) < 2)
+    if (groups != 1 || volumeOf(window.size) < 2)
         return "takes windows of several elements without groups";
+    if (window.mode != nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN)
+        return "takes outputs that are rounded down: others may have windows that reach beyond the input";
     for (size_t axis = 0; axis < window.rank(); ++axis)
-    {
-        auto const padding = window.padding(axis, in[2 + axis]);
-        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || padding.pre != 0
-            || padding.post > 0)
+        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || window.pre[axis] != 0
+            || window.post[axis] > 0)
             return "takes windows that lie side by side, without padding";
-    }
     return "";
 }
 
@@ -97,7 +96,7 @@ class PatchConvolutionKernel final : public ConvolutionKernel
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         TensorArg const& x = inputs[0];
         TensorArg const& out = outputs[0];
-        if (std::string const why = objectionTo(layer.window, layer.groups, x.extents); !why.empty())
+        if (std::string const why = objectionTo(layer.window, layer.groups); !why.empty())
             return badArgument("a convolution of patches {}", why);
         if (x.layout != Layout::kLinear || out.layout != Layout::kChannelsLast || layer.isTransposed
             || layer.isChannelsLast || inputs.size() > kMaxOperands)
@@ -129,14 +128,11 @@ std::variant<std::vector<Offer>, Refusal> offersOfPatches(Problem const& problem
     Convolution const& layer = problem.fields<Convolution>();
     if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
         return refuse(kName, std::move(reason));
-    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
-    if (std::string reason = objectionTo(layer.window(), layer.nbGroups, in); !reason.empty())
+    if (std::string reason = objectionTo(layer.window(), layer.nbGroups); !reason.empty())
         return refuse(kName, std::move(reason));
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
-    auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    std::vector<Offer> offers =
-        libraryOffers(problem, Layout::kLinear, elements * static_cast<double>(in[1] * volumeOf(layer.window().size)));
+    std::vector<Offer> offers = libraryOffers(problem, Layout::kLinear, convolutionWork(problem, false));
     for (Offer& offer : offers)
     {
         offer.outputs = {Layout::kChannelsLast};
