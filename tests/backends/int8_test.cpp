@@ -297,6 +297,8 @@ TEST(CpuInt8Pooling, maxima)
         layer.prePadding = int8Dims({1, 1});
         layer.postPadding = int8Dims({1, 0});
         expectKernels(layer, {input(int8Tensor({2, channels, 9, 6}))}, "int8", {0.0, 0.0}, Types::kFloatOnly);
+        layer.prePadding = int8Dims({3, 2}); // The first windows have no element: -128.
+        expectKernels(layer, {input(int8Tensor({2, channels, 9, 6}))}, "int8", {0.0, 0.0}, Types::kFloatOnly);
     }
 }
 

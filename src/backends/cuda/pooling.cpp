@@ -37,7 +37,7 @@ static __device__ __forceinline__ void pool(PackedPoolingParams const& p)
         int const last = first + p.window[1] < p.width ? first + p.window[1] : p.width;
         float sum[N];
         for (int k = 0; k < N; ++k)
-            sum[k] = IS_AVERAGE ? 0.0f : fromBits(0xFF800000u);
+            sum[k] = IS_AVERAGE ? 0.0f : LEAST;
         for (int row = top < 0 ? 0 : top; row < bottom; ++row)
             for (int column = first < 0 ? 0 : first; column < last; ++column)
             {
@@ -143,8 +143,9 @@ class PackedPoolingKernel final : public LayerKernel
         }
         Module const& module = *TENON_TRY(moduleOf(device(),
             wholeText(std::string{kPackedPoolingParamsText}
-                + fmt::format("typedef {} Stored;\nconstexpr bool IS_AVERAGE = {};\n", TENON_TRY(storageOf(out.dtype)),
-                    layer.poolingType == nvinfer1::PoolingType::kAVERAGE)
+                + fmt::format("typedef {} Stored;\nconstexpr bool IS_AVERAGE = {};\n#define LEAST {}\n",
+                    TENON_TRY(storageOf(out.dtype)), layer.poolingType == nvinfer1::PoolingType::kAVERAGE,
+                    out.dtype == DType::kINT8 ? "-128.0f" : "fromBits(0xFF800000u)")
                 + kPackedPoolingKernel)));
         int const together = static_cast<int>(kPoolingBytes) / movableBytes(out.dtype);
         void* const one = TENON_TRY(module.function("poolOne"));
