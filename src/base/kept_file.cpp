@@ -16,8 +16,18 @@ namespace fs = std::filesystem;
 
 Bytes readKeptFile(fs::path const& path)
 {
+    std::error_code problem;
+    if (!fs::is_regular_file(path, problem)) // A folder throws when it is read, and a pipe waits.
+        return {};
     std::ifstream in{path, std::ios::binary};
-    return Bytes{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+    try
+    {
+        return Bytes{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+    }
+    catch (std::ios_base::failure const&) // The disk fails, or a server is gone.
+    {
+        return {};
+    }
 }
 
 void keepFile(fs::path const& path, ByteView bytes)
@@ -29,10 +39,13 @@ void keepFile(fs::path const& path, ByteView bytes)
     {
         std::ofstream out{own, std::ios::binary};
         out.write(reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        out.close(); // Of few bytes, a full disk is told only here.
         if (!out)
             return fs::remove(own, problem), void();
     }
     fs::rename(own, path, problem);
+    if (problem)
+        fs::remove(own, problem);
 }
 
 std::string loadedFileAt(void const* address)

@@ -110,6 +110,22 @@ TEST_F(KeptTimesTest, aDamagedFileIsAsNoneAndIsWrittenAnew)
     EXPECT_TRUE(areSame(read("a GPU"), times.all()));
 }
 
+TEST_F(KeptTimesTest, whatIsNoFileIsAsNone)
+{
+    TimedTactics times;
+    KeptTimes kept{folder.path(), {1, "a GPU"}};
+    kept.read(times);
+    measure(times, 5);
+    kept.write(times);
+    std::filesystem::path const file = onlyFile();
+    std::filesystem::remove(file);
+    std::filesystem::create_directory(file);
+    EXPECT_THAT(read("a GPU"), IsEmpty());
+    kept.write(times);
+    std::filesystem::directory_iterator const files{folder.path() / "times"};
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "what could not be moved to its place stays beside it";
+}
+
 TEST_F(KeptTimesTest, withoutAFolderNothingIsKept)
 {
     TimedTactics times;
