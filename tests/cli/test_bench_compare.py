@@ -51,8 +51,11 @@ def test_another_engine_beside_this_one(model: pathlib.Path, engine: str) -> Non
 
 def test_pytorch_runs_what_onnx2torch_makes_of_the_model(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "torch.py").write_text(TORCH)
-    (tmp_path / "onnx2torch.py").write_text(ONNX2TORCH)
     options = ["--shapes", "x=4x8", "--threads", 1, "--seconds", 0.1, "--json", *WITH]
+    if importlib.util.find_spec("onnx2torch") is None:
+        alone = tenon("bench", model, "--compare", *options, PYTHONPATH=str(tmp_path))
+        assert f"onnx2torch is not installed for {sys.executable}: torch is left out" in alone.stderr
+    (tmp_path / "onnx2torch.py").write_text(ONNX2TORCH)
     done = tenon("bench", model, "--compare=torch", *options, PYTHONPATH=str(tmp_path))
     (compared,) = json.loads(done.stdout)["compared"]
     assert compared["engine"] == "torch 2.0.standin" and compared["turns"] >= 3

@@ -49,11 +49,13 @@ std::vector<Compared> startPeers(ComparisonOptions const& options, Shapes const&
         if (std::ranges::find(Peer::all(), name) == Peer::all().end())
             throw std::invalid_argument("--compare: '" + name + "' is none of onnxruntime, openvino, torch, all");
         std::string const python = pythonWith(name, options.python);
-        bool const isReady = hasPackage(python, name) && (name != "torch" || hasPackage(python, "onnx2torch"));
-        if (isAll && !isReady)
+        // PyTorch reads no ONNX files itself.
+        std::string const needed = name == "torch" && hasPackage(python, name) ? "onnx2torch" : name;
+        if (isAll && !hasPackage(python, needed))
         {
             if (!isQuiet)
-                std::fprintf(stderr, "tenon: %s is not installed for %s: left out\n", name.c_str(), python.c_str());
+                std::fprintf(stderr, "tenon: %s is not installed for %s: %s is left out\n", needed.c_str(),
+                    python.c_str(), name.c_str());
             continue;
         }
         peers.push_back({std::make_unique<Peer>(name, python, options.path, shapes, threads), {}, {}});
