@@ -79,7 +79,8 @@ TENON_INLINE int64_t flooredBy(int64_t a, int64_t b)
     return b != 0 && b != -1 && a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-//! to[i] = apply(a[i], b[i]). Rows may be the operands' and the output's memory, which are one when a step works in place.
+//! to[i] = apply(a[i], b[i]). Rows may be the operands' and the output's memory, which are one when a step works in
+//! place.
 template <typename From, typename To, typename Apply>
 TENON_INLINE void mapWhole(From const* a, From const* b, To* to, int64_t n, Apply const& apply)
 {
