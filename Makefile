@@ -118,7 +118,7 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED) test_onnx)
 	@echo "$(BUILD)-asan: running $(SANITIZED)"
 	@printf '%s\n' $(SANITIZED) | TENON_FUZZ_PLANS=$(if $(SHORT),5000,$(FUZZ)) xargs -P $(JOBS) -I{} \
-	    $(BUILD)-asan/bin/{} --gtest_brief=1
+	    env $(BUILD)-asan/bin/{} --gtest_brief=1
 	@$(if $(SHORT),$(BUILD)-asan/bin/test_onnx --gtest_brief=1 --gtest_filter='OnnxFuzz.*')
 	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
 	@[ -z "$(SANITIZED_PYTHON)" ] || LD_PRELOAD=$$(cat $(BUILD)-asan/preloaded) ASAN_OPTIONS=detect_leaks=0 \
