@@ -106,8 +106,8 @@ void runIntegers(ExprOp function, int64_t const* a, int64_t const* b, int64_t* t
     case ExprOp::kAdd: return mapBits([](uint64_t x, uint64_t y) { return x + y; });
     case ExprOp::kSub: return mapBits([](uint64_t x, uint64_t y) { return x - y; });
     case ExprOp::kMul: return mapBits([](uint64_t x, uint64_t y) { return x * y; });
-    case ExprOp::kDiv: return map(dividedBy);
-    case ExprOp::kFloorDiv: return map(flooredBy);
+    case ExprOp::kDiv: return map([](int64_t x, int64_t y) { return dividedBy(x, y); });
+    case ExprOp::kFloorDiv: return map([](int64_t x, int64_t y) { return flooredBy(x, y); });
     case ExprOp::kMin: return map([](int64_t x, int64_t y) { return x < y ? x : y; });
     case ExprOp::kMax: return map([](int64_t x, int64_t y) { return x > y ? x : y; });
     case ExprOp::kAnd: return map([](int64_t x, int64_t y) { return x & y; });
