@@ -15,6 +15,7 @@ struct Choice
     std::vector<Offer> offers;
     std::vector<Refusal> refused;
     size_t selected{0};
+    bool isTimed{false}; //!< Its offers have run; the reference is not among them where another one has.
 
     Offer const& offer() const
     {

@@ -338,7 +338,7 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     step.cost = storedCost(offer.cost);
     step.place = offer.place;
     mSteps.push_back(std::move(step));
-    if (choice.offers.size() > 1)
+    if (choice.offers.size() > 1 || choice.isTimed)
         note("tactic", node.name,
             fmt::format("{} of {} offers: {} ({} {:.1f} us)", choice.selected + 1, choice.offers.size(),
                 offer.candidate, costWord(), offer.cost));

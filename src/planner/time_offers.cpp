@@ -110,6 +110,8 @@ class OfferTimer
         TENON_TRY(recall());
         for (size_t first = 0; first < mTrials.size(); first += kWave)
             TENON_TRY(runWave(std::span{mTrials}.subspan(first, std::min(kWave, mTrials.size() - first)), afterTrial));
+        if (std::ranges::any_of(mTrials, [](Trial const& trial) { return trial.failure.has_value(); }))
+            TENON_TRY(stillThere());
         for (Choice& choice : mChoices)
             TENON_TRY(settle(choice));
         return Done{};
@@ -136,6 +138,14 @@ class OfferTimer
         Choice const& choice = mChoices[trial.choice];
         return mRequest.kernels.target.hasOwnMemory && choice.offers[trial.offer].place == Place::kDevice
             && mGraph.node(choice.node).layer->name() != kCustomLayer;
+    }
+
+    //! The error of a device that a kernel has lost: all trials behind that one have failed, and say nothing of theirs.
+    Result<Done> stillThere() const
+    {
+        void* const stream = TENON_TRY(mRequest.device.createStream());
+        mRequest.device.destroyStream(stream);
+        return Done{};
     }
 
     TimedTactics::Key entryOf(Trial const& trial) const
@@ -388,6 +398,7 @@ class OfferTimer
         if (kept.empty())
             return Error{*failure}.in(fmt::format("[layer '{}']", mGraph.node(choice.node).name));
         choice.offers = std::move(kept);
+        choice.isTimed = true;
         return Done{};
     }
 

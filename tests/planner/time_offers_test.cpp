@@ -26,6 +26,7 @@ struct TrialClock
 {
     std::map<std::string, double, std::less<>> microseconds;
     std::string broken;
+    bool isLost{false};
     std::map<std::string, int32_t, std::less<>> loads;
     int32_t runs{0};
 };
@@ -101,6 +102,10 @@ class TrialDevice final : public HostDevice
     {
         ++mClock.loads[std::string{source.kernel}];
         return std::unique_ptr<Kernel>{std::make_unique<TrialKernel>(mClock, std::string{source.kernel})};
+    }
+    Result<void*> createStream() override
+    {
+        return mClock.isLost ? badConfig("an earlier kernel has lost the device") : HostDevice::createStream();
     }
     int32_t hostThreads() const noexcept override
     {
@@ -232,6 +237,17 @@ TEST_F(TimedSelection, theReferenceIsTakenUntriedWhereNothingElseRuns)
     ASSERT_TRUE(fallen) << fallen.error().message;
     EXPECT_EQ(candidates(*fallen), "reference reference reference");
     EXPECT_EQ(clock.loads["reference"], 0);
+}
+
+TEST_F(TimedSelection, aLostDeviceEndsTheBuild)
+{
+    Backend const backend{"fake",
+        {{"Unary", "believed", &linearOnly<100>, &buildTrial}, {"Unary", "reference", &linearOnly<1>, &buildTrial}}};
+    clock.broken = "believed";
+    clock.isLost = true;
+    Result<Plan> const timed = plan(backend, true);
+    ASSERT_FALSE(timed);
+    EXPECT_THAT(timed.error().message, HasSubstr("lost the device"));
 }
 
 TEST_F(TimedSelection, whereNoneRunsTheErrorSaysWhy)

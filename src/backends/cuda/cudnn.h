@@ -161,7 +161,7 @@ enum Number : int
 };
 } // namespace dnn
 
-//! The library's handle for a GPU. A launch sets its stream, so that one thread at a time launches.
+//! The library's handle for a GPU, which one thread at a time may use: to describe and plan a graph, and to launch it.
 struct CudnnHandle
 {
     void* handle{nullptr};

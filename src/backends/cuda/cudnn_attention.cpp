@@ -23,8 +23,10 @@ Result<std::shared_ptr<Prepared const>> dnnAttention(CudaDevice const& device, A
     CudnnApi const& api = *TENON_TRY(cudnn());
     Current const current{device};
     CudnnHandle& handle = *TENON_TRY(cudnnHandleOf(api, device));
+    std::unique_lock lock{handle.mutex};
     DescribedLayer described =
         TENON_TRY(describeAttention(api, {.handle = handle.handle}, operands, type, layer.scale));
+    lock.unlock();
     return cudnnStep(device, handle, std::move(described), position, std::move(ours));
 }
 

@@ -248,11 +248,13 @@ Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, Cudn
     Current const current{device};
     CudnnHandle& handle = *TENON_TRY(cudnnHandleOf(api, device));
     CudnnMachine const machine{.handle = handle.handle};
+    std::unique_lock lock{handle.mutex};
     DescribedLayer described = TENON_TRY(describeLayer(api, machine, layer, part));
     CudnnPlan plan = TENON_TRY(cudnnPlan(described.graph, machine,
         {.position = choices.tactic % kDnnTactics,
             .isExact = out.dtype == DType::kFLOAT && choices.tactic < kDnnTactics,
             .mostWorkspace = kDnnWorkspace}));
+    lock.unlock();
     auto step = std::make_shared<DnnStep>(api, handle, std::move(plan), described.bindings);
     EpilogueRest const rest{layer.epilogue, part.steps, layer.bias.has_value() && !part.hasBias};
     auto whole = TENON_TRY(withRest(device, std::move(step), rest, inputs, out));
@@ -265,8 +267,10 @@ Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, Cudn
 {
     CudnnApi const& api = described.graph.api();
     Current const current{device};
+    std::unique_lock lock{handle.mutex};
     CudnnPlan plan = TENON_TRY(cudnnPlan(described.graph, {.handle = handle.handle},
         {.position = position, .isExact = false, .mostWorkspace = kDnnWorkspace}));
+    lock.unlock();
     auto step = std::make_shared<DnnStep>(api, handle, std::move(plan), described.bindings);
     return std::shared_ptr<Prepared const>{
         std::make_shared<AlignedStep>(std::move(step), std::move(ours), std::move(described.bindings))};

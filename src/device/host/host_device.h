@@ -30,7 +30,7 @@ class HostDevice : public Device
     Result<Done> copyOnDevice(void* to, void const* from, size_t bytes, void* stream) final;
     std::unique_ptr<Fence> makeFence() final;
     Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
-    Result<void*> createStream() final;
+    Result<void*> createStream() override;
     void destroyStream(void* stream) noexcept final;
     Result<Done> checkStream(void const* stream) const final;
     Result<void*> createEvent() final;
