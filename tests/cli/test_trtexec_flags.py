@@ -207,6 +207,7 @@ RUN = [
     (["--onnx=/nowhere.onnx"], 0, "--onnx has no effect beside --loadEngine"),
     (["--setPluginsToSerialize=/nowhere.so"], 0, "--setPluginsToSerialize has no effect beside --loadEngine"),
     (["--saveEngine=a"], 1, "--loadEngine and --saveEngine exclude each other"),
+    (["--exportTimes=a.json", "--exportOutput=a.json"], 1, "is the file of --exportTimes, which it would replace"),
     (["--leanDLLPath=/nowhere.so"], 1, "--leanDLLPath"),
     (["--leanDLLPath=libnvinfer_lean.so.10"], 0, "Throughput"),
     (["--useRuntime=lean"], 0, "Throughput"),

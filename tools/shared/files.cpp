@@ -19,6 +19,9 @@ std::vector<char> readFile(std::string const& path)
     if (!file)
         throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
     auto const size = static_cast<int64_t>(file.tellg());
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none))
+        throw std::runtime_error("cannot read '" + path + "': it is a folder");
     if (size < 0)
         throw std::runtime_error("cannot read '" + path + "': it is no plain file");
     std::vector<char> bytes;

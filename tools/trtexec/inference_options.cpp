@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 namespace tenon::trtexec
@@ -176,6 +177,32 @@ void warnOfReports(Options const& options, std::vector<std::string>& warnings)
     if ((report.dumpsRefit || inference.timesRefit) && !isRefittable && options.build.load.empty())
         warnings.emplace_back("--dumpRefit and --timeRefit have little to tell without --refit");
 }
+
+bool isSameFile(std::string const& one, std::string const& other)
+{
+    std::error_code none;
+    return one == other || std::filesystem::equivalent(one, other, none);
+}
+
+//! What is written must not take the place of what is read, or of another thing that is written.
+void checkWrittenFiles(Arguments const& arguments)
+{
+    constexpr std::string_view kWritten[]{
+        "--saveEngine", "--exportTimes", "--exportOutput", "--exportProfile", "--exportLayerInfo", "--timingCacheFile"};
+    constexpr std::string_view kRead[]{"--onnx", "--loadEngine", "--refitFromOnnx", "--calib"};
+    std::vector<std::pair<std::string_view, std::string>> known;
+    for (std::string_view const flag : kRead)
+        known.emplace_back(flag, arguments.text(std::string{flag}));
+    for (std::string_view const flag : kWritten)
+    {
+        std::string const path = arguments.text(std::string{flag});
+        for (auto const& [other, name] : known)
+            if (!path.empty() && !name.empty() && isSameFile(path, name))
+                throw std::invalid_argument(std::string{flag} + "=" + path + " is the file of " + std::string{other}
+                    + ", which it would replace");
+        known.emplace_back(flag, path);
+    }
+}
 } // namespace
 
 InferenceOptions inferenceOptionsOf(Arguments const& arguments, std::vector<std::string>& warnings)
@@ -221,6 +248,7 @@ Options optionsOf(Arguments const& arguments)
     options.report = reportOptionsOf(arguments);
     if (options.build.platform != nvinfer1::RuntimePlatform::kSAME_AS_BUILD)
         options.inference.isSkipped = true; // It cannot run here.
+    checkWrittenFiles(arguments);
     shareShapes(options);
     warnOfFlags(arguments, options.warnings);
     warnOfReports(options, options.warnings);
