@@ -124,3 +124,28 @@ def test_quantized_matrix_products_round_as_integer_engines_do(kind: type, is_sy
     got = result("QLinearMatMul", inputs, tuple(range(1, 8)))
     sums = (a.astype(np.int64) - zeros[0]) @ b.astype(np.int64)
     np.testing.assert_array_equal(got, requantized(sums, a_scale * scales / y_scale, zeros[1]))
+
+
+@pytest.mark.parametrize("a_shape", [(7, 64), (7, 7, 64), (3, 7, 64)], ids=str)
+@pytest.mark.parametrize("form", [(7,), (7, 1)], ids=str)
+def test_a_product_with_a_vector_has_a_scale_per_row(a_shape: tuple[int, ...], form: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(9)
+    a, b = draw(generator, np.uint8, *a_shape), draw(generator, np.uint8, 64)
+    scales, b_scale, y_scale = generator.uniform(0.01, 0.05, 7).astype(np.float32), np.float32(0.1), np.float32(60)
+    zeros = [np.array(each, np.uint8) for each in (7, 9, 100)]
+    inputs = [a, scales.reshape(form), zeros[0], b, b_scale, zeros[1], y_scale, zeros[2]]
+    got = result("QLinearMatMul", inputs, (1, 2, 4, 5, 6, 7))
+    sums = (a.astype(np.int64) - zeros[0]) @ (b.astype(np.int64) - zeros[1])
+    np.testing.assert_array_equal(got, requantized(sums, scales * b_scale / y_scale, zeros[2]))
+
+
+def test_a_map_whose_scale_is_0_is_quantized_zeros() -> None:
+    generator = np.random.default_rng(10)
+    x, kernel = draw(generator, np.int8, 1, 20, 9, 9), draw(generator, np.int8, 12, 20, 3, 3)
+    scales = generator.uniform(0.001, 0.01, 12).astype(np.float32)
+    scales[3] = 0
+    zero, x_scale, y_scale = np.zeros((), np.int8), np.float32(0.0213), np.float32(0.61)
+    inputs = [x, x_scale, zero, kernel, scales, np.zeros(12, np.int8), y_scale, zero]
+    got = result("QLinearConv", inputs, tuple(range(1, 8)), pads=[1, 1, 1, 1])
+    sums = windows(x.astype(np.int64), kernel.astype(np.int64))
+    np.testing.assert_array_equal(got, requantized(sums, (x_scale * scales / y_scale).reshape(-1, 1, 1), zero))

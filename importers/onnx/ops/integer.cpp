@@ -252,13 +252,19 @@ Value requantized(Node& node, Value const& sums, Value const& a, Value const& b,
         node, {.x = x, .scale = node.scalar(1.0, DataType::kFLOAT), .zeroPoint = node.in(7)}, node.in(7).type());
 }
 
+//! Known, and such as Quantize and Dequantize layers take.
+bool isAboveZero(Value const& scale)
+{
+    return scale.isConstant() && std::ranges::all_of(numbersOf(scale.constant()), [](double x) { return x > 0.0; });
+}
+
 //! Whether operands and result are int8 without zero points, and their scales are known: what stands between Dequantize
 //! and Quantize layers of these scales is the same then.
 bool isSymmetric(Node& node)
 {
     return node.in(0).type() == DataType::kINT8 && node.in(3).type() == DataType::kINT8
         && node.in(7).type() == DataType::kINT8 && isZero(node.in(2)) && isZero(node.in(5)) && isZero(node.in(7))
-        && node.in(1).isConstant() && node.in(4).isConstant() && node.in(6).isConstant()
+        && isAboveZero(node.in(1)) && isAboveZero(node.in(4)) && isAboveZero(node.in(6))
         && node.in(1).constant().count == 1 && node.in(6).constant().count == 1;
 }
 
@@ -273,21 +279,32 @@ Value quantizedResult(Node& node, Value const& x)
     return quantize(node, {.x = x, .scale = node.in(6), .zeroPoint = {}}, DataType::kINT8);
 }
 
+//! A scale per row of a product of the rank, which has lost its only column where the right operand is a vector.
+Value scaleOfRows(Node& node, Value const& scale, int32_t rank, bool isOfVector)
+{
+    if (!isOfVector)
+    {
+        return scaleAlong(node, scale, std::max(rank - 2, 0), rank);
+    }
+    Value const rows = scale.rank() > 1 ? node.squeeze(scale, {scale.rank() - 1}) : scale;
+    return scaleAlong(node, rows, std::max(rank - 1, 0), rank);
+}
+
 Outputs importQLinearMatMul(Node& node)
 {
     Value const& b = node.in(3);
     if (isSymmetric(node) && node.in(0).rank() > 1 && b.rank() > 1
-        && (node.in(4).constant().count == 1 || node.in(4).rank() == 1))
-    {
+        && (node.in(4).constant().count == 1 || (node.in(4).rank() == 1 && b.isConstant())))
+    { // Other scales of columns have no int8 kernels: real products would be off by a rounding.
         Value const product =
             matrixProduct(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, b.rank() - 1));
         return {quantizedResult(node, product)};
     }
     Value const sums = integerProduct(node, 0, 2, 3, 5);
     int32_t const rank = sums.rank();
-    int32_t const row = std::max(rank - 2, 0);
-    return {requantized(node, sums, scaleAlong(node, node.in(1), row, rank),
-        scaleAlong(node, node.in(4), rank - 1, rank), scaleAlong(node, node.in(6), row, rank))};
+    bool const isOfVector = b.rank() == 1;
+    return {requantized(node, sums, scaleOfRows(node, node.in(1), rank, isOfVector),
+        scaleAlong(node, node.in(4), rank - 1, rank), scaleOfRows(node, node.in(6), rank, isOfVector))};
 }
 
 //! Of a symmetric QLinearConv: the int32 numbers of input 8 as real ones.
@@ -309,7 +326,8 @@ Value realBias(Node& node)
 
 Outputs importQLinearConv(Node& node)
 {
-    if (isSymmetric(node) && node.in(3).isConstant() && (!node.has(8) || node.in(8).isConstant()))
+    bool const isOfImages = node.in(0).rank() == 4; // What int8 kernels take.
+    if (isSymmetric(node) && isOfImages && node.in(3).isConstant() && (!node.has(8) || node.in(8).isConstant()))
     {
         Value const sums = convolve(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, 0), realBias(node));
         return {quantizedResult(node, sums)};
