@@ -162,12 +162,13 @@ int64_t integerStart(ReduceOp op, DType type)
 template <typename T>
 void accumulate(ReduceOp op, T& sum, T value)
 {
+    using Bits = std::conditional_t<std::is_integral_v<T>, uint64_t, T>; // Integers wrap.
     switch (op)
     {
-    case ReduceOp::kPROD: sum *= value; break;
+    case ReduceOp::kPROD: sum = static_cast<T>(static_cast<Bits>(sum) * static_cast<Bits>(value)); break;
     case ReduceOp::kMAX: sum = value > sum || value != value ? value : sum; break; // A NaN stays.
     case ReduceOp::kMIN: sum = value < sum || value != value ? value : sum; break;
-    default: sum += value; break;
+    default: sum = static_cast<T>(static_cast<Bits>(sum) + static_cast<Bits>(value)); break;
     }
 }
 
