@@ -117,7 +117,8 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON))
 	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED) test_onnx)
 	@echo "$(BUILD)-asan: running $(SANITIZED)"
-	@printf '%s\n' $(SANITIZED) | TENON_FUZZ_PLANS=$(if $(SHORT),5000,$(FUZZ)) xargs -P $(JOBS) -I{} \
+	@export TENON_FUZZ_PLANS=$(if $(SHORT),5000,$(FUZZ)) TENON_FUZZ_PLUGINS=$(if $(SHORT),3000,10000); \
+	    printf '%s\n' $(SANITIZED) | xargs -P $(JOBS) -I{} \
 	    env $(BUILD)-asan/bin/{} --gtest_brief=1
 	@$(if $(SHORT),$(BUILD)-asan/bin/test_onnx --gtest_brief=1 --gtest_filter='OnnxFuzz.*')
 	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
