@@ -298,6 +298,8 @@ class Parser
             int64_t const low = TENON_TRY(in.integer());
             TENON_TRY(in.expect(","));
             int64_t const count = TENON_TRY(in.integer()) - low + 1;
+            if (count < 1)
+                return badArgument("no whole number is from {} to {}", low, low + count - 1);
             for (int64_t i = 0; i < tensor.count(); ++i)
                 tensor.set(i, static_cast<double>(low + static_cast<int64_t>(engine() % static_cast<uint64_t>(count))));
             return in.expect(")");

@@ -1,6 +1,7 @@
 """Networks that quantize and dequantize between their layers, beside ONNX Runtime, which adds in another order, and
 beside what they say in double precision."""
 
+import dataclasses
 import pathlib
 
 import exact_numbers
@@ -102,3 +103,60 @@ def test_every_int8_tensor_is_what_those_before_it_say(tmp_path) -> None:
     for name in got.keys() & want.keys() - apart.keys():
         scale = np.abs(want[name]).max()
         np.testing.assert_allclose(got[name], want[name], rtol=1e-5, atol=1e-6 * scale, err_msg=name)
+
+
+READERS = ("Conv", "MaxPool", "GlobalAveragePool", "Gemm", "MatMul")
+
+
+def cut_into_layers(source: pathlib.Path, batch: int, path: pathlib.Path) -> list[str]:
+    """Writes the model with the int8 tensors that its convolutions, products and pooling read as inputs `NAME given`,
+    beside what it makes of those in front of them. What an engine fuses between two of these stays whole."""
+    model = onnx.load(source)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = batch
+    types = {each.name: each for each in onnx.shape_inference.infer_shapes(model).graph.value_info}
+    makers = {name: node for node in model.graph.node for name in node.output}
+    names = []
+    for reader in [node for node in model.graph.node if node.op_type in READERS]:
+        dequantize = makers.get(reader.input[0])
+        if dequantize is None or dequantize.op_type != "DequantizeLinear" or dequantize.input[0] not in makers:
+            continue
+        name = dequantize.input[0]
+        dequantize.input[0] = f"{name} given"
+        if name not in names:
+            names.append(name)
+    for name in names:
+        model.graph.output.append(types[name])
+        model.graph.input.append(types[name])
+        model.graph.input[-1].name = f"{name} given"
+    onnx.save(model, path)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "seed"),
+    [
+        ("qdq_resnet18", 1, 0),
+        ("qdq_resnet18", 1, 1),
+        ("qdq_resnet18", 3, 0),
+        ("resnet50", 1, 0),
+        ("mobilenet_v2", 1, 0),
+    ],
+)
+def test_layers_make_of_onnxruntimes_numbers_what_onnxruntime_does(name: str, batch: int, seed: int, tmp_path) -> None:
+    """Layer by layer, fused as in the whole network: each starts from what ONNX Runtime made of the tensors in front
+    of it. That is how a difference of one layer shows; the whole network spreads the few roundings that any order of
+    float32 sums turns the other way, ONNX Runtime's as ours (benchmarks/results/2026-11-24-int8-steps.md)."""
+    model = image(name)
+    source = model.path if name.startswith("qdq") else quantized_models.materialize(name)
+    marked, cut, path = tmp_path / "marked.onnx", tmp_path / "cut.onnx", tmp_path / "cut.plan"
+    with_every_tensor(source, marked)
+    names = cut_into_layers(source, batch, cut)
+    path.write_bytes(plans.build(dataclasses.replace(model, profile=None), path=cut))
+    feed = references.inputs(model, {"input": (batch, 3, 224, 224)}, seed)
+    want = references.ort_outputs(references.ort_session(marked), feed)
+    got = plans.Session(path)(feed | {f"{each} given": want[each] for each in names})
+    apart = {each: np.abs(got[each].astype(int) - want[each]) for each in names}
+    count = sum(each.size for each in apart.values())
+    within, equal = (sum((each <= most).sum() for each in apart.values()) / count for most in (1, 0))
+    assert within == 1.0 and equal >= 0.99999
+    assert within_one_step(got["output"], want["output"]) == 1.0

@@ -67,6 +67,13 @@ output %y
     EXPECT_NE(open.error().message.find("closing brace"), std::string::npos) << open.error().message;
 }
 
+TEST(Text, wholeNumbersAreOfARangeThatHasOne)
+{
+    Result<Graph> const graph = parseGraph("const %none : int32[2] = whole(1,1,0)\noutput %none\n", parseLayer);
+    ASSERT_FALSE(graph);
+    EXPECT_NE(graph.error().message.find("no whole number is from 1 to 0"), std::string::npos) << graph.error().message;
+}
+
 TEST(Text, namesTheLineOfAMistake)
 {
     Result<Graph> const graph = parseGraph("input %x : float32[2]\n%y = Cast(%z) {ToType=3}\noutput %y\n", parseLayer);

@@ -89,8 +89,10 @@ bool proposeStackedRecurrence(Author& author)
     std::vector<int64_t> state = front;
     state.insert(state.end(), {layers * ways, hidden});
     bool const isStatic = x->isStatic();
-    operands.push_back(
-        isStatic && author.chance(40) ? author.wholeConstant(DType::kINT32, front, 1, x->extent(x->rank() - 2)) : "_");
+    bool const hasLengths = isStatic && x->extent(x->rank() - 2) > 0;
+    operands.push_back(hasLengths && author.chance(40)
+            ? author.wholeConstant(DType::kINT32, front, 1, x->extent(x->rank() - 2))
+            : "_");
     operands.push_back(isStatic && author.chance(40) ? author.randomConstant(type, state) : "_");
     operands.push_back(isStatic && cell == 2 && author.chance(40) ? author.randomConstant(type, state) : "_");
     int64_t columns = x->extent(x->rank() - 1);
