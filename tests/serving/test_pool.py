@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tenon.serving as serving
@@ -334,10 +335,68 @@ def test_many_threads_and_lanes_get_what_the_engine_gives_each_alone(engine: trt
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"contexts": -1}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}, {"max_output": 0}]
+    "wrong",
+    [{"contexts": -1}, {"contexts": 10**6}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}, {"max_output": 0}]
+    + [{"max_wait": float("nan")}, {"max_wait": float("inf")}, {"max_wait": 1e300}],
 )
 def test_settings_without_sense_are_refused(engine: trt.ICudaEngine, wrong: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         serving.Pool(engine, **wrong)
     with pytest.raises(ValueError, match="padding names 'q', which is no input"):
         serving.Pool(engine, max_batch=2, padding={"q": serving.Padding(0)})
+
+
+@pytest.mark.parametrize("value, step", [("0", 1), (None, 1), (0, 0), (0, -1), (0, 1.5), (0, "16")])
+def test_a_padding_without_sense_is_refused(value: object, step: object) -> None:
+    with pytest.raises(ValueError, match="of a padding is"):
+        serving.Padding(value, step)
+
+
+def summed(kind: trt.DataType) -> trt.ICudaEngine:
+    """The sum over the length: what was filled in counts."""
+
+    def define(network: trt.INetworkDefinition) -> None:
+        x = network.add_cast(network.add_input("x", kind, (-1, -1)), trt.float32).get_output(0)
+        y = network.add_reduce(x, trt.ReduceOperation.SUM, 2, True).get_output(0)
+        y.name = "y"
+        network.mark_output(y)
+
+    return built(define, {"x": ((1, 1), (2, 4), (2, 8))})
+
+
+@pytest.mark.parametrize("kind, value", [(trt.int32, 0.5), (trt.int8, 300), (trt.bool, 2), (trt.float32, 1e39)])
+def test_a_padding_is_a_value_of_the_input(kind: trt.DataType, value: float) -> None:
+    with pytest.raises(
+        ValueError, match=f"the padding of input 'x' is {value:g}, which .* does not have".replace("+", ".")
+    ):
+        serving.Pool(summed(kind), max_batch=2, padding={"x": serving.Padding(value)})
+
+
+@pytest.mark.parametrize("kind", [trt.float32, trt.float16, trt.bfloat16, trt.int32, trt.int8])
+def test_what_is_filled_in_is_the_value_in_each_type(kind: trt.DataType, held: Held) -> None:
+    """bfloat16 comes as its bits or as an array of ml_dtypes', and both in one run."""
+    dtype = {trt.bfloat16: ml_dtypes.bfloat16}.get(kind) or trt.nptype(kind)
+    with serving.Pool(summed(kind), max_batch=2, padding={"x": serving.Padding(3, step=8)}) as pool:
+        first = pool.submit({"x": np.ones((2, 8), dtype)})
+        held.wait_for_a_run()
+        short, long = np.full((1, 5), 2, dtype), np.full((1, 7), 2, dtype)
+        answers = [
+            pool.submit({"x": short.view(np.uint16) if kind == trt.bfloat16 else short}),
+            pool.submit({"x": long}),
+        ]
+        held.gate.set()
+        assert [float(answer.result(60)["y"][0, 0]) for answer in answers] == [2 * 5 + 3 * 2, 2 * 7]
+        assert first.result(60)["y"].tolist() == [[8], [8]]
+
+
+def test_timeouts_may_be_any_number_of_seconds(engine: trt.ICudaEngine) -> None:
+    x = {"x": rows(1)}
+    with serving.Pool(engine) as pool:
+        for timeout in (1e30, float("inf"), 1e12):
+            assert pool.infer(x, timeout=timeout)["y"].shape == (1, 4)
+            assert asyncio.run(pool.ainfer(x, timeout=timeout))["y"].shape == (1, 4)
+        for timeout in (-1.0, 0.0):
+            with pytest.raises(serving.DeadlineExceeded):
+                pool.infer(x, timeout=timeout)
+        with pytest.raises(serving.BadRequest, match="no number of seconds"):
+            pool.infer(x, timeout=float("nan"))

@@ -304,12 +304,24 @@ def test_a_stream_needs_the_token(tmp_path: pathlib.Path) -> None:
 CONFIGURATIONS = {
     "max_batch = ": "config.toml",
     "max_batches = 4": "'max_batches' is no key",
-    'max_batch = "4"': "'max_batch' is no number",
+    'max_batch = "4"': "'max_batch' is no whole number",
+    "queue = 2.0": "'queue' is no whole number",
+    "max_wait_ms = true": "'max_wait_ms' is no number",
+    "max_wait_ms = 1e300": "max_wait is ",
+    "max_answer_mb = inf": "config.toml: cannot convert",
+    "contexts = 1000000000000": "contexts is 1000000000000, but at most 1024 are",
     "max_batch = 4\n[padding.z]\nvalue = 0": "padding names 'z', which is no input",
-    "padding = 3": "config.toml",
+    "padding = 3": "'padding' is no table",
+    "[padding]\nx = 3": "'padding' is no table",
+    "[padding.z]\nvalue = 0": "padding names 'z', which is no input",
+    "[padding.x]\nvalue = 0\nstep = 0": "the step of a padding is 0",
+    "[padding.x]\nvalue = 0\nstep = 1.5": "the step of a padding is 1.5",
+    "[padding.x]\nvalue = '0'": "the value of a padding is '0'",
+    "[padding.x]\nvalue = 1e39": "the padding of input 'x' is 1e+39, which ",
     "versions = [3]": "there is no version 3; there are [1]",
     'versions = "newest"': 'must be "latest", "all" or a list',
     "[[profiles]]\nx = [[1, 8]]": "the profile of 'x' is no list of three shapes",
+    "[[profiles]]\nx = [['1'], [1], [1]]": "the profile of 'x' is no list of three shapes",
     "contexts = -1": "contexts is -1",
 }
 
@@ -322,6 +334,7 @@ def test_a_configuration_that_is_wrong_says_where(tmp_path: pathlib.Path) -> Non
         (tmp_path / f"m{number}" / "config.toml").write_text(config)
     with hosted.Running(tmp_path, name=None) as server:
         found = json.loads(server.ask("POST", "/v2/repository/index")[1])
+        found.sort(key=lambda each: int(each["name"][1:]))
         assert [each["state"] == "READY" for each in found] == [True] + [False] * len(CONFIGURATIONS)
         for each, message in zip(found[1:], CONFIGURATIONS.values(), strict=True):
             assert each["reason"].startswith(f"[model '{each['name']}'] ") and message in each["reason"]

@@ -45,10 +45,10 @@ def chunked(*parts: bytes, trailers: bytes = b"") -> bytes:
     return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n" + trailers + b"\r\n"
 
 
-def binary(x: np.ndarray, *headers: str, pad: int = 0) -> bytes:
+def binary(x: np.ndarray, *headers: str, pad: int = 0, wish: dict | None = None) -> bytes:
     """A request of a float tensor as binary data, behind JSON of any length."""
     described = {"name": "x", "datatype": "FP32", "shape": x.shape, "parameters": {"binary_data_size": x.nbytes}}
-    head = json.dumps({"inputs": [described], "ignored": "-" * pad}).encode()
+    head = json.dumps({"inputs": [described], "ignored": "-" * pad, "parameters": wish}).encode()
     return post(head + x.tobytes(), f"Inference-Header-Content-Length: {len(head)}", *headers)
 
 
@@ -105,6 +105,21 @@ def is_right(answer: dict, x: np.ndarray) -> bool:
         (json.dumps({"inputs": [ONE | {"shape": [1] * 10**5}]}).encode(), "input 'x' has 100000 axes"),
         (json.dumps({"inputs": [ONE | {"datatype": [1]}]}).encode(), "no 'datatype', or one of another type"),
         (b'{"inputs":[{"name":"\\ud800"}]}', "no JSON"),
+        (BODY.replace(b"1.0", b"1e39", 1), "no list of FP32: overflow"),
+        (json.dumps({"inputs": [ONE | {"shape": [0, 2**62], "data": []}]}).encode(), "beyond all memory"),
+        (json.dumps({"inputs": [ONE | {"shape": [2**63, 0], "data": []}]}).encode(), "beyond all memory"),
+        (json.dumps({"inputs": [ONE], "id": [1]}).encode(), "'id' is no text"),
+        (json.dumps({"inputs": [ONE], "outputs": {}}).encode(), "outputs are no JSON list"),
+        (json.dumps({"inputs": [ONE], "parameters": []}).encode(), "parameters of the request are no JSON object"),
+        (json.dumps({"inputs": [ONE], "parameters": {"binary_data_output": "no"}}).encode(), "'binary_data_output' is"),
+        (
+            json.dumps({"inputs": [ONE], "outputs": [{"name": "y", "parameters": {"binary_data": 1}}]}).encode(),
+            "'binary",
+        ),
+        (
+            json.dumps({"inputs": [ONE], "outputs": [{"name": "y", "parameters": {"classification": 3}}]}).encode(),
+            "asked for as a classification, which is not implemented",
+        ),
         (json.dumps({"inputs": [ONE | {"data": [1.5] * 400_000}]}).encode(), "no request of this model needs"),
     ],
 )
@@ -195,7 +210,8 @@ def test_a_flood_of_requests_waits_as_bytes(served: hosted.Running, reads: bool)
             pass
         assert served.metric("process_resident_memory_bytes") - before < 32 << 20
         assert served.infer([ONE])[0] == 200
-        client.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # Who takes nothing may have been sent away.
+            client.shutdown(socket.SHUT_RDWR)
         if reads:
             reader.join()
 
@@ -301,6 +317,12 @@ def test_grpc_refuses_what_lies_and_goes_on(served: hosted.Running) -> None:
             ),
             (b"\x0a\x02\xff\xfe", invalid, ()),
             (b"\x0b" * 100_000, invalid, ()),
+            (
+                b"\x0a\x05small\x2a\x16\x0a\x01x\x12\x04FP32\x1a\x0b\x00" + b"\x80" * 8 + b"\x40\x08\x3a\x00",
+                invalid,
+                (),
+            ),
+            (good + b"\x32\x19\x0a\x01y\x12\x14\x0a\x0eclassification\x12\x02\x10\x03", invalid, ()),
             (good, exhausted, (("a", "b" * 100_000),)),
             (good, exhausted, tuple((f"key{number}", "value") for number in range(3000))),
         ):
@@ -312,6 +334,47 @@ def test_grpc_refuses_what_lies_and_goes_on(served: hosted.Running) -> None:
                 channel.unary_unary(method)(b"", timeout=hosted.PATIENCE)
             assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
         assert b"small" in ask(good, timeout=hosted.PATIENCE, metadata=(("a-bin", b"\xff\xfe"),))
+
+
+def test_who_says_nothing_to_grpc_is_sent_away(served: hosted.Running) -> None:
+    before = served.metric("process_open_fds")
+    clients = [socket.create_connection(("127.0.0.1", served.grpc_port), timeout=hosted.PATIENCE) for _ in range(50)]
+    for client in clients:  # Which says what it speaks, and no more.
+        received(client)
+        client.close()
+    assert served.metric("process_open_fds") <= before
+
+
+def test_who_takes_no_answer_is_sent_away_and_leaves_no_memory(tmp_path: pathlib.Path) -> None:
+    """Sixteen answers of 8 MB, to clients that read a few KB; no request is kept beside its answer."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_identity(network.add_input("x", trt.float32, (-1, 8)))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    profile, rows = builder.create_optimization_profile(), 1 << 18
+    profile.set_shape("x", (1, 8), (1, 8), (rows, 8))
+    config.add_optimization_profile(profile)
+    plan = tmp_path / "small.plan"
+    plan.write_bytes(builder.build_serialized_network(network, config))
+    request = binary(np.ones((rows, 8), np.float32), wish={"binary_data_output": True})
+    with hosted.Running(plan, "--patience", "3", "--contexts", "1") as server:
+        before, files = server.metric("process_resident_memory_bytes"), server.metric("process_open_fds")
+        clients = []
+        for number in range(16):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", server.port))
+            client.sendall(request)
+            clients.append(client)
+            server.wait_for("tenon_answered_total", number + 1)
+        grown = server.metric("process_resident_memory_bytes") - before
+        assert grown < 16 * 12 << 20, grown
+        server.wait_for("process_open_fds", files)
+        assert server.infer([ONE])[0] == 200
+        for client in clients:
+            client.close()
 
 
 def test_a_message_that_is_none_does_not_end_a_stream(served: hosted.Running) -> None:

@@ -8,9 +8,20 @@ import logging
 import pathlib
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
+
+
+def _number(kind: Callable[[str], float], least: float, most: float = 2**31 - 1) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not between {least} and {most}")
+        return value
+
+    read.__name__ = kind.__name__  # As argparse calls it.
+    return read
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -22,19 +33,26 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--name", help="of the only model; without it that of the plan's file")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
-    parser.add_argument("--port", type=int, default=8000, help="of HTTP")
-    parser.add_argument("--grpc-port", type=int, help="of gRPC; without it there is none")
-    parser.add_argument("--contexts", type=int, default=0, help="runs at once; 0, as it is: as many as fit")
-    parser.add_argument("--max-batch", type=int, default=1, help="rows that requests may be joined to")
-    parser.add_argument("--max-wait-ms", type=float, default=0, help="that a request waits for company")
-    parser.add_argument("--queue", type=int, default=256, help="requests that may wait")
-    parser.add_argument("--max-request-mb", type=float, default=64, help="of a request's body")
+    parser.add_argument("--port", type=_number(int, 0, 65535), default=8000, help="of HTTP")
+    parser.add_argument("--grpc-port", type=_number(int, 0, 65535), help="of gRPC; without it there is none")
+    parser.add_argument("--contexts", type=_number(int, 0), default=0, help="runs at once; 0, as it is: as many as fit")
+    parser.add_argument("--max-batch", type=_number(int, 1), default=1, help="rows that requests may be joined to")
+    parser.add_argument("--max-wait-ms", type=_number(float, 0), default=0, help="that a request waits for company")
+    parser.add_argument("--queue", type=_number(int, 1), default=256, help="requests that may wait")
+    parser.add_argument("--max-request-mb", type=_number(float, 1e-3), default=64, help="of a request's body")
     parser.add_argument(
-        "--max-answer-mb", type=float, default=256, help="of an output whose shape callers' values decide"
+        "--max-answer-mb",
+        type=_number(float, 1e-3),
+        default=256,
+        help="of an output whose shape callers' values decide",
     )
-    parser.add_argument("--max-connections", type=int, default=1000, help="of HTTP at once")
-    parser.add_argument("--patience", type=float, default=30, help="seconds that a request may take to arrive")
-    parser.add_argument("--grace", type=int, default=30, help="seconds that accepted requests have after SIGTERM")
+    parser.add_argument("--max-connections", type=_number(int, 1), default=1000, help="of HTTP at once")
+    parser.add_argument(
+        "--patience", type=_number(float, 1e-3, 86400), default=30, help="seconds that a request may take to arrive"
+    )
+    parser.add_argument(
+        "--grace", type=_number(int, 0), default=30, help="seconds that accepted requests have after SIGTERM"
+    )
     parser.add_argument("--tls-cert", type=pathlib.Path, help="certificate chain (PEM)")
     parser.add_argument("--tls-key", type=pathlib.Path, help="its key (PEM)")
     parser.add_argument("--token-file", type=pathlib.Path, help="a file with the bearer token that callers bring")

@@ -16,8 +16,10 @@ from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, 
 from .extents import Extents
 from .fitting import contexts_that_fit
 from .lane import Lane
-from .ports import Padding, checked, nearest, ports_of, profiles_of
+from .ports import Padding, checked, element, nearest, ports_of, profiles_of
 from .waiting import Outputs, Request, Waiting, gathered
+
+_MOST_CONTEXTS = 1024  # Each is a thread.
 
 
 @dataclasses.dataclass
@@ -60,7 +62,9 @@ class Pool:
         for name, value, least in (*numbers, ("max_output", max_output, 1)):
             if value < least:
                 raise ValueError(f"{name} is {value}, but at least {least} is needed")
-        if not 0 <= max_wait < math.inf:
+        if contexts > _MOST_CONTEXTS:
+            raise ValueError(f"contexts is {contexts}, but at most {_MOST_CONTEXTS} are")
+        if not 0 <= max_wait <= threading.TIMEOUT_MAX:
             raise ValueError(f"max_wait is {max_wait}, but must be a number of seconds")
         self.engine = engine
         self.inputs, self.outputs = (
@@ -70,6 +74,7 @@ class Pool:
         self.counts = Counts()
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
         self._padding = dict(padding or {})
+        self._fills = self._checked_padding()
         self._lock = threading.Condition()
         self._extents = Extents()
         self._waiting, self._is_closing, self._busy = Waiting(self._extents), False, 0
@@ -91,6 +96,8 @@ class Pool:
         BadRequest, QueueFull and Closed are raised here; the future gives the outputs, DeadlineExceeded when `timeout`
         seconds pass before the run begins, or RunFailed. Cancelling it takes the request out of the queue.
         """
+        if timeout is not None and math.isnan(timeout):
+            raise BadRequest("the timeout is no number of seconds")
         now = time.monotonic()
         request = self._request(inputs, now, None if timeout is None else now + timeout)
         with self._lock:
@@ -110,7 +117,7 @@ class Pool:
         """The outputs, waited for in this thread: `timeout` seconds at most, the run included."""
         answer = self.submit(inputs, timeout=timeout)
         try:
-            return answer.result(timeout)
+            return answer.result(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))
         except concurrent.futures.TimeoutError as late:
             if isinstance(late, PoolError):
                 raise
@@ -183,11 +190,15 @@ class Pool:
             ),
         )
 
-    def _check_batching(self, lane: Lane) -> None:
-        """ValueError unless axis 0 is the batch of all inputs and outputs, as far as shapes tell."""
+    def _checked_padding(self) -> dict[str, np.ndarray]:
+        """What inputs are filled up with."""
         for name in self._padding:
             if name not in self.inputs:
                 raise ValueError(f"padding names '{name}', which is no input")
+        return {name: element(self.engine, name, padding.value) for name, padding in self._padding.items()}
+
+    def _check_batching(self, lane: Lane) -> None:
+        """ValueError unless axis 0 is the batch of all inputs and outputs, as far as shapes tell."""
         if not self.inputs:
             raise ValueError("an engine without inputs has no batch")
         for name, port in self.inputs.items():
@@ -282,8 +293,7 @@ class Pool:
             for name in self.inputs
         }
         profile = nearest(self.profiles, shapes)
-        fills = {name: padding.value for name, padding in self._padding.items()}
-        whole = lane.run(profile, gathered(batch, shapes, fills))
+        whole = lane.run(profile, gathered(batch, shapes, self._fills))
         answers, row = [], 0
         for request in batch:
             own = lane.output_shapes(request.profile, request.shapes)

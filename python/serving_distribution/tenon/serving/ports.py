@@ -1,6 +1,7 @@
 """What an engine takes: its tensors, its profiles, and whether a request fits one of them."""
 
 import dataclasses
+import numbers
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -23,6 +24,12 @@ class Padding:
     value: float
     step: int = 1
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, numbers.Real):
+            raise ValueError(f"the value of a padding is {self.value!r}, which is no number")
+        if not isinstance(self.step, numbers.Integral) or self.step < 1:
+            raise ValueError(f"the step of a padding is {self.step!r}, which is no whole number from 1 on")
+
 
 @dataclasses.dataclass(frozen=True)
 class Port:
@@ -39,6 +46,21 @@ def element_type(engine: tenon.ICudaEngine, name: str) -> np.dtype:
     if kind == tenon.bfloat16:
         return np.dtype(np.uint16)
     return np.dtype(tenon.nptype(kind))
+
+
+def element(engine: tenon.ICudaEngine, name: str, value: float) -> np.ndarray:
+    """A number as an element of a tensor; ValueError where its type has none of this value."""
+    kind, dtype = engine.get_tensor_dtype(name), element_type(engine, name)
+    is_bits = kind == tenon.bfloat16
+    try:
+        with np.errstate(over="raise"):
+            found = np.array(value, np.float32 if is_bits else dtype)
+        is_held = found.dtype.kind == "f" or found == value
+    except (ArithmeticError, ValueError):
+        is_held = False
+    if not is_held:
+        raise ValueError(f"the padding of input '{name}' is {value}, which {kind} does not have")
+    return (found.view(np.uint32) + (1 << 15) >> 16).astype(dtype) if is_bits else found
 
 
 def ports_of(engine: tenon.ICudaEngine, mode: tenon.TensorIOMode) -> dict[str, Port]:
@@ -134,4 +156,5 @@ def _fitting(port: Port, value: np.ndarray) -> np.ndarray:
             raise BadRequest(
                 f"input '{port.name}' has shape {list(value.shape)}, but extent {axis} is {known} in the engine"
             )
-    return np.require(value, requirements=("C", "A")).reshape(value.shape)  # A scalar stays one.
+    found = np.require(value, requirements=("C", "A")).reshape(value.shape)  # A scalar stays one.
+    return found if found.dtype == port.dtype else found.view(port.dtype)

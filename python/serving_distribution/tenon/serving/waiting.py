@@ -127,7 +127,7 @@ class Waiting:
 
 
 def gathered(
-    batch: list[Request], shapes: Mapping[str, tuple[int, ...]], fills: Mapping[str, float]
+    batch: list[Request], shapes: Mapping[str, tuple[int, ...]], fills: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """The inputs of a run for all of them, padded to these shapes."""
     found = {}

@@ -64,9 +64,9 @@ class Protocol:
             lead = wire.json_length(None if length is None else length.encode("latin-1"))
             asked, arrays = wire.read_http(body, lead, taken, wire.Access(self._regions, lambda *_: None, len(body)))
             wanted = wire.wanted(asked, given)
+            head = {"model_name": name, "model_version": "1"} | wire.identity(asked)
             timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
             found = await self._pools[name].ainfer(arrays, timeout=timeout)
-            head = {"model_name": name, "model_version": "1"} | ({"id": str(asked["id"])} if "id" in asked else {})
             data, json_length = wire.written(head, found, given, wanted, self._regions)
         except PoolError as error:
             error.args = (f"[model '{name}'] {error}",)

@@ -1,6 +1,7 @@
 """The models that are served, by name and version; load, unload, and what became of each."""
 
 import asyncio
+import contextlib
 import logging
 import pathlib
 from collections.abc import Mapping
@@ -42,13 +43,13 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     async def load_now(self, name: str) -> None:
         """Reads a model's folder and files again. What is served meanwhile, and after a failure, is the old."""
         async with self._changing:
-            if name not in self._names():
-                raise ModelNotFound(name)
             try:
+                if name not in self._names():
+                    raise ModelNotFound(name)
                 fresh = await asyncio.to_thread(self._made, name)
-            except Unusable as error:
-                self._reasons[name] = str(error)
-                raise
+            except (OSError, Unusable) as error:
+                self._reasons[name] = str(error) if isinstance(error, Unusable) else f"[model '{name}'] {error}"
+                raise Unusable(self._reasons[name]) from None
             old = self._served.get(name, {})
             for version, served in fresh.items():
                 if version in old:
@@ -91,8 +92,11 @@ class Catalog(ModelRepository):  # type: ignore[misc]
 
     def index(self) -> list[dict[str, str]]:
         """Every model of the place, and those that failed with the reason."""
-        found = []
-        for name in sorted({*self._names(), *self._served}):
+        found: list[dict[str, str]] = []
+        names = set(self._served)
+        with contextlib.suppress(OSError):  # The folder is gone; what is served stays.
+            names.update(self._names())
+        for name in sorted(names):
             for version in self._served.get(name, {}):
                 found.append(
                     {"name": name, "version": version, "state": "READY", "reason": self._reasons.get(name, "")}

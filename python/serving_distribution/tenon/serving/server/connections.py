@@ -1,7 +1,9 @@
 """Connections of HTTP: whoever does not say in time what he wants is sent away; bodies are received in their place."""
 
 import asyncio
+import math
 import resource
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,8 @@ _PIECE = 1 << 13  # Bytes that are parsed before it is asked whether requests wa
 class Connection(HttpToolsProtocol):  # type: ignore[misc]
     """Closed when a request has not arrived after `patience` seconds, or its head is too long.
 
+    The kernel closes it as well when nothing of an answer has been taken for as long.
+
     Requests that are sent before the answer to an earlier one wait as bytes, not as requests.
     """
 
@@ -32,6 +36,9 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._is_out_of_step = False  # The parser has not seen all that came.
         self.on_gone: Callable[[], object] | None = None  #: Called when the client goes; by whoever works for it.
         super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(self.patience * 1e3)
+        )
         self._expect()
 
     def data_received(self, data: bytes) -> None:
@@ -179,6 +186,7 @@ class Filling(asyncio.BufferedProtocol):
         self.count += count
         self._room = self._room[count:]
         if not self._room:
+            self._room = memoryview(b"")  # The transport keeps this object as long as the connection is there.
             self._connection.filled()
             if not self.is_done.done():
                 self.is_done.set_result(None)
@@ -226,7 +234,8 @@ class Exchange:
         except TimeoutError:
             cycle.keep_alive = False  # Where the next request would begin nobody knows.
             raise TimeoutError(filling.count) from None
-        return filling.data
+        data, filling.data = filling.data, np.empty(0, np.uint8)
+        return data
 
     def call_when_gone(self, callback: Callable[[], object] | None) -> None:
         """None: nobody is to be called any more."""

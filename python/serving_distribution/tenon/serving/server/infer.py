@@ -55,12 +55,10 @@ class Infer:
         model = house.catalog.find(name, version)
         asked, arrays = wire.read_http(body, lead, model.input_types, house.access(model))
         outputs = wire.wanted(asked, model.output_types)
+        head = {"model_name": name, "model_version": model.version} | wire.identity(asked)
         timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
         pool, given = model.pool, model.output_types
         found = await _while_connected(exchange, pool.ainfer(arrays, timeout=timeout))
-        head = {"model_name": name, "model_version": model.version}
-        if "id" in asked:
-            head["id"] = str(asked["id"])
         data, json_length = wire.written(head, found, given, outputs, house.regions)
         if json_length is None:
             return Response(data, media_type="application/json")

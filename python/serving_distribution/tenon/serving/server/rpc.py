@@ -1,6 +1,8 @@
 """The gRPC side: KServe's servicer, with an infer call that leaves raw contents raw."""
 
+import functools
 import hmac
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -48,7 +50,7 @@ def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[st
         name, shape = tensor.name, list(tensor.shape)
         if name in found:
             raise BadRequest(f"input '{name}' is given twice")
-        place = wire.place_of(name, lambda part, tensor=tensor: _parameter(tensor, part))
+        place = wire.place_of(name, functools.partial(_parameter, tensor))
         if place is not None:
             found[name] = wire.from_shared(name, tensor.datatype, shape, place, types, access)
         elif raw:
@@ -76,7 +78,9 @@ def _outputs(request: Any, given: dict[str, str]) -> dict[str, Place | None]:
     for output in request.outputs:
         if output.name not in given:
             raise BadRequest(f"there is no output '{output.name[:200]}'; the outputs are {', '.join(map(repr, given))}")
-        found[output.name] = wire.place_of(output.name, lambda part, output=output: _parameter(output, part))
+        described = functools.partial(_parameter, output)
+        wire.check_output(output.name, described)
+        found[output.name] = wire.place_of(output.name, described)
     return found
 
 
@@ -211,10 +215,14 @@ def _handlers(servicer: Servicer) -> dict[str, grpc.RpcMethodHandler]:
 
 def server(dataplane: DataPlane, house: http.House, address: str, tls: tuple[bytes, bytes] | None) -> grpc.aio.Server:
     """A server that is not started; OSError when the address is taken."""
+    patience = math.ceil(house.patience * 1e3)
     limits = [
-        ("grpc.max_receive_message_length", house.most),
+        ("grpc.max_receive_message_length", min(house.most, 2**31 - 1)),
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", 0),
+        ("grpc.server_handshake_timeout_ms", patience),  # Whoever connects and says nothing.
+        ("grpc.keepalive_time_ms", patience),  # Whoever is gone without a word, or takes nothing of an answer.
+        ("grpc.keepalive_timeout_ms", patience),
     ]
     made = grpc.aio.server(interceptors=[Statuses(house.token)], options=limits)
     calls = _handlers(Servicer(dataplane, house)) | triton.handlers(house)

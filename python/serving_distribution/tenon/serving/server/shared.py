@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import BadRequest
 
 _FOLDER = pathlib.Path("/dev/shm")
+_MOST = 1024  # Regions at once: each is an open file.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Regions:
         self._check()
         if name in self._regions:
             raise BadRequest(f"the shared memory region '{name}' is registered already")
+        if len(self._regions) == _MOST:
+            raise BadRequest(f"{_MOST} shared memory regions are registered, as many as may")
         bare = key.removeprefix("/")
         if not bare or "/" in bare or bare in (".", "..") or "\0" in bare:
             raise BadRequest(f"the key '{key}' names no shared memory")

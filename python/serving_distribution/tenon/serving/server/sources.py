@@ -5,6 +5,7 @@ A model's folder may have a config.toml.
 
 import dataclasses
 import pathlib
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,17 +32,24 @@ class Source:
     profiles: Profiles = dataclasses.field(default_factory=list)  #: For a model.onnx.
 
 
-_NUMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "contexts": ("contexts", int),
-    "max_batch": ("max_batch", int),
+_WHOLE = ("contexts", "max_batch", "queue")
+_SCALED: dict[str, tuple[str, Callable[[float], float]]] = {
     "max_wait_ms": ("max_wait", lambda value: value / 1e3),
-    "queue": ("queue", int),
     "max_answer_mb": ("max_output", lambda value: int(value * 2**20)),
 }
+_VERSION = re.compile("0|[1-9][0-9]*")
 
 
 def names_in(folder: pathlib.Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+    """The folders that are models: not the hidden ones, nor those whose names no request can have."""
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and _is_name(each.name))
+
+
+def _is_name(name: str) -> bool:
+    try:
+        return bool(name.encode()) and not name.startswith(".")
+    except UnicodeEncodeError:  # Bytes that are no UTF-8.
+        return False
 
 
 def of_model(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> list[Source]:
@@ -50,16 +58,16 @@ def of_model(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> li
     A file that lies in the folder itself is version 1: so does KServe's storage bring a model of one file.
     """
     config, where = {}, folder / "config.toml"
-    if where.exists():
-        try:
-            config = tomllib.loads(where.read_text())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise Unusable(f"[model '{name}'] {where}: {error}") from None
     try:
+        if where.exists():
+            if not where.is_file():  # A pipe would be waited for.
+                raise ValueError("not a plain file")
+            config = tomllib.loads(where.read_text())
         chosen, policy, profiles = _read(config, settings)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (OSError, OverflowError, TypeError, ValueError) as error:
         raise Unusable(f"[model '{name}'] {where}: {error}") from None
-    places = {"1": folder} | {each.name: each for each in folder.iterdir() if each.is_dir() and each.name.isdigit()}
+    versions = (each for each in folder.iterdir() if each.is_dir() and _VERSION.fullmatch(each.name))
+    places = {"1": folder} | {each.name: each for each in versions}
     found: dict[int, Source] = {}
     for version, place in places.items():
         files = [place / file for file in ("model.plan", "model.onnx") if (place / file).exists()]
@@ -76,30 +84,53 @@ def of_model(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> li
 
 def _read(config: dict[str, Any], settings: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Profiles]:
     """Settings of the pool, the versions to serve, profiles."""
-    known = [*_NUMBERS, "versions", "padding", "profiles"]
+    known = [*_WHOLE, *_SCALED, "versions", "padding", "profiles"]
     for key in config:
         if key not in known:
             raise ValueError(f"'{key}' is no key; there are {', '.join(known)}")
-    chosen = dict(settings)
-    for key, (name, convert) in _NUMBERS.items():
-        if key in config:
-            if isinstance(config[key], bool) or not isinstance(config[key], int | float):
-                raise ValueError(f"'{key}' is no number")
-            chosen[name] = convert(config[key])
-    if "padding" in config:
-        chosen["padding"] = {name: Padding(**each) for name, each in config["padding"].items()}
     policy = config.get("versions", "latest")
     is_list = isinstance(policy, list) and policy and all(type(each) is int for each in policy)
     if policy not in ("latest", "all") and not is_list:
         raise ValueError(f'\'versions\' is {policy!r}, but must be "latest", "all" or a list of numbers')
-    profiles = config.get("profiles", [])
-    for profile in profiles if isinstance(profiles, list) else [None]:
-        if not isinstance(profile, dict):
-            raise ValueError("'profiles' is no list of tables")
+    chosen = dict(settings) | _numbers(config)
+    if "padding" in config:
+        chosen["padding"] = _padding(config["padding"])
+    return chosen, sorted(set(policy)) if is_list else policy, _profiles(config.get("profiles", []))
+
+
+def _numbers(config: dict[str, Any]) -> dict[str, float]:
+    found = {}
+    for key in _WHOLE:
+        if key in config:
+            if type(config[key]) is not int:
+                raise ValueError(f"'{key}' is no whole number")
+            found[key] = config[key]
+    for key, (name, convert) in _SCALED.items():
+        if key in config:
+            if type(config[key]) not in (int, float):
+                raise ValueError(f"'{key}' is no number")
+            found[name] = convert(config[key])
+    return found
+
+
+def _padding(tables: object) -> dict[str, Padding]:
+    if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
+        raise ValueError("'padding' is no table of an input's name and its 'value' and 'step'")
+    return {name: Padding(**each) for name, each in tables.items()}
+
+
+def _profiles(profiles: object) -> Profiles:
+    if not isinstance(profiles, list) or not all(isinstance(each, dict) for each in profiles):
+        raise ValueError("'profiles' is no list of tables")
+    for profile in profiles:
         for name, three in profile.items():
-            if not isinstance(three, list) or len(three) != 3 or not all(isinstance(each, list) for each in three):
+            if not isinstance(three, list) or len(three) != 3 or not all(map(_is_shape, three)):
                 raise ValueError(f"the profile of '{name}' is no list of three shapes: least, typical and largest")
-    return chosen, sorted(policy) if is_list else policy, profiles
+    return profiles
+
+
+def _is_shape(found: object) -> bool:
+    return isinstance(found, list) and all(type(extent) is int for extent in found)
 
 
 def built(path: pathlib.Path, profiles: Profiles, logger: tenon.ILogger) -> tenon.IHostMemory | None:

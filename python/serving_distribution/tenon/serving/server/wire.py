@@ -78,7 +78,17 @@ def from_bytes(
     needed = math.prod(shape) * dtype.itemsize
     if len(data) != needed:
         raise BadRequest(f"input '{name}' has {len(data)} bytes, but {datatype} of shape {list(shape)} takes {needed}")
-    return np.frombuffer(data, dtype).reshape(shape)
+    if datatype == "BOOL" and needed and np.frombuffer(data, np.uint8).max() > 1:
+        raise BadRequest(f"input '{name}' has bytes that are neither 0 nor 1, but {datatype} has no others")
+    return _shaped(name, np.frombuffer(data, dtype), shape)
+
+
+def _shaped(name: str, values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    """Extents beside one of 0 may be anything, but not beyond what arrays have."""
+    try:
+        return values.reshape(shape)
+    except (ValueError, OverflowError):
+        raise BadRequest(f"input '{name}' has the shape {list(shape)}, which is beyond all memory") from None
 
 
 def from_numbers(
@@ -92,14 +102,15 @@ def from_numbers(
         found = np.array(data)
         if found.size and found.dtype.kind not in _KINDS[dtype.kind]:
             raise BadRequest(f"input '{name}' has other values than {datatype} takes")
-        found = np.array(data, dtype)
-    except (ValueError, TypeError, OverflowError) as error:
+        with np.errstate(over="raise"):  # 1e39 is no FP32.
+            found = np.array(data, dtype)
+    except (ValueError, TypeError, OverflowError, FloatingPointError) as error:
         if isinstance(error, BadRequest):
             raise
         raise BadRequest(f"input '{name}' is no list of {datatype}: {error}") from None
     if found.size != math.prod(shape):
         raise BadRequest(f"input '{name}' has {found.size} values, but shape {list(shape)} takes {math.prod(shape)}")
-    return found.reshape(shape)
+    return _shaped(name, found, shape)
 
 
 def _field(of: Mapping[str, Any], name: str, kind: type | tuple[type, ...], where: str) -> Any:
@@ -110,10 +121,31 @@ def _field(of: Mapping[str, Any], name: str, kind: type | tuple[type, ...], wher
 
 
 def parameters(of: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    found = of.get("parameters") or {}
-    if not isinstance(found, dict):
+    found = of.get("parameters")
+    if not isinstance(found, dict | None):
         raise BadRequest(f"the parameters of {where} are no JSON object")
+    return found or {}
+
+
+def identity(request: Mapping[str, Any]) -> dict[str, str]:
+    """What an answer repeats of the request."""
+    found = request.get("id")
+    if not isinstance(found, str | None):
+        raise BadRequest("the request's 'id' is no text")
+    return {} if found is None else {"id": found}
+
+
+def _flag(described: Mapping[str, Any], name: str, otherwise: bool) -> bool:
+    found = described.get(name, otherwise)
+    if not isinstance(found, bool):
+        raise BadRequest(f"the parameter '{name}' is neither true nor false")
     return found
+
+
+def check_output(name: str, described: Described) -> None:
+    """An engine has no labels: scores by themselves would be another answer than the one that was asked for."""
+    if described("classification") is not None:
+        raise BadRequest(f"output '{name}' is asked for as a classification, which is not implemented")
 
 
 def seconds(microseconds: object) -> float | None:
@@ -204,9 +236,9 @@ def read_http(
 
 def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool | Place]:
     """The outputs that a request asks for, and whether as binary data, or where in shared memory."""
-    by_itself = bool(parameters(request, "the request").get("binary_data_output", False))
-    asked = request.get("outputs") or []
-    if not isinstance(asked, list):
+    by_itself = _flag(parameters(request, "the request"), "binary_data_output", False)
+    asked = request.get("outputs")
+    if not isinstance(asked, list | None):
         raise BadRequest("the outputs are no JSON list")
     if not asked:
         return dict.fromkeys(names, by_itself)
@@ -216,7 +248,8 @@ def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bo
         if name not in names:
             raise BadRequest(f"there is no output '{name[:_SHOWN]}'; the outputs are {', '.join(map(repr, names))}")
         described = parameters(output, f"output '{name}'")
-        found[name] = place_of(name, described.get) or bool(described.get("binary_data", by_itself))
+        check_output(name, described.get)
+        found[name] = place_of(name, described.get) or _flag(described, "binary_data", by_itself)
     for name, is_binary in found.items():
         if not is_binary and names[name] in ONLY_BINARY:
             raise BadRequest(f"output '{name}' is {names[name]}: ask for it as binary data")

@@ -1,0 +1,126 @@
+"""Folders of models that are not as they should be: one model's mistake is not that of the others."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import hosted
+import pytest
+from tenon.serving import BadRequest
+from tenon.serving.server import shared
+
+ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
+
+
+def bare(model: pathlib.Path, plan: pathlib.Path, version: str = "1") -> pathlib.Path:
+    (model / version).mkdir(parents=True)
+    return pathlib.Path(shutil.copy(plan, model / version / "model.plan"))
+
+
+def piped(model: pathlib.Path, plan: pathlib.Path) -> None:
+    bare(model, plan)
+    os.mkfifo(model / "config.toml")
+
+
+def with_a_folder(model: pathlib.Path, plan: pathlib.Path) -> None:
+    bare(model, plan)
+    (model / "config.toml").mkdir()
+
+
+def with_a_pipe_as_plan(model: pathlib.Path, plan: pathlib.Path) -> None:
+    bare(model, plan).unlink()
+    os.mkfifo(model / "1" / "model.plan")
+
+
+def linked_in_a_circle(model: pathlib.Path, plan: pathlib.Path) -> None:
+    model.mkdir()
+    (model / "1").symlink_to("1")
+
+
+def of_other_digits(model: pathlib.Path, plan: pathlib.Path) -> None:
+    for version in ("\u00b2", "\u0663", "01", "-1", "1.0", "0x1"):
+        bare(model, plan, version)
+
+
+LAYOUTS: dict[Callable, str] = {
+    piped: "config.toml: not a plain file",
+    with_a_folder: "config.toml: not a plain file",
+    with_a_pipe_as_plan: "is a pipe, not a plain file",
+    linked_in_a_circle: "has no VERSION/model.plan",
+    of_other_digits: "has no VERSION/model.plan",
+}
+
+
+def index(server: hosted.Running) -> list[dict]:
+    status, body, _ = server.ask("POST", "/v2/repository/index")
+    assert status == 200, body
+    return json.loads(body)
+
+
+def test_what_is_odd_is_said_and_leaves_the_others_in_peace(tmp_path: pathlib.Path) -> None:
+    plan, models = hosted.plan(tmp_path / "small.plan"), tmp_path / "models"
+    for layout in LAYOUTS:
+        layout(models / layout.__name__, plan)
+    bare(models / "good", plan, version="0")
+    bare(models / os.fsdecode(b"\xff"), plan)  # No request can name it.
+    (models / "nowhere").symlink_to("nowhere")
+    with hosted.Running(models, name=None) as server:
+        found = {each["name"]: each for each in index(server)}
+        assert set(found) == {"good"} | {layout.__name__ for layout in LAYOUTS}
+        for layout, message in LAYOUTS.items():
+            each = found[layout.__name__]
+            assert each["state"] == "UNAVAILABLE" and message in each["reason"], each
+            assert each["reason"].startswith(f"[model '{each['name']}'] ")
+        assert server.infer([ONE], model="good")[0] == 200
+        shutil.rmtree(models)
+        assert [each["name"] for each in index(server)] == ["good"]
+        assert server.infer([ONE], model="good")[0] == 200
+
+
+def test_a_link_that_is_turned_is_a_replaced_plan(tmp_path: pathlib.Path) -> None:
+    """As Kubernetes replaces what it mounts: `..data` points to another folder from one moment to the next."""
+    models = tmp_path / "models"
+    for number in (1, 2):
+        (models / "good" / f"..{number}").mkdir(parents=True)
+        hosted.plan(models / "good" / f"..{number}" / "model.plan", scale=number)
+    (models / "good" / "..data").symlink_to("..1")
+    (models / "good" / "1").mkdir()
+    (models / "good" / "1" / "model.plan").symlink_to("../..data/model.plan")
+    with hosted.Running(models, name=None) as server:
+        before = server.infer([ONE], model="good")[1]["outputs"][0]["data"]
+        (models / "good" / "fresh").symlink_to("..2")
+        os.replace(models / "good" / "fresh", models / "good" / "..data")
+        server.wait_for("tenon_reloads_total", 1, outcome="done")
+        assert server.infer([ONE], model="good")[1]["outputs"][0]["data"] == pytest.approx([2 * y for y in before])
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--contexts=-1", "--max-batch=0", "--max-batch=a", "--max-wait-ms=nan", "--max-wait-ms=1e300", "--queue=0"]
+    + ["--max-request-mb=inf", "--max-answer-mb=inf", "--max-answer-mb=-1", "--patience=0", "--patience=nan"]
+    + ["--grace=-1", "--max-connections=0", "--port=65536", "--grpc-port=-1"],
+)
+def test_options_without_sense_are_refused(option: str) -> None:
+    found = subprocess.run([*hosted.SERVER, "nowhere.plan", option], capture_output=True, text=True)
+    assert found.returncode == 2 and f"argument {option.partition('=')[0]}: " in found.stderr, found.stderr
+
+
+def test_regions_of_shared_memory_are_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is an open file of the server's."""
+    monkeypatch.setattr(shared, "_MOST", 3)
+    memory = pathlib.Path(f"/dev/shm/tenon-test-{os.getpid()}")
+    memory.write_bytes(bytes(64))
+    regions = shared.Regions(True)
+    try:
+        for number in range(3):
+            regions.register(f"r{number}", memory.name, 0, 64)
+        with pytest.raises(BadRequest, match="3 shared memory regions are registered, as many as may"):
+            regions.register("more", memory.name, 0, 64)
+        regions.unregister("r0")
+        regions.register("more", memory.name, 0, 64)
+    finally:
+        regions.unregister("")
+        memory.unlink()
