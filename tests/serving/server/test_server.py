@@ -134,9 +134,16 @@ def test_errors_of_grpc_have_their_codes(server: hosted.Running) -> None:
 
 def test_metrics_count(server: hosted.Running) -> None:
     before = server.metric("tenon_answered_total", model="small", version="1")
-    for _ in range(3):
-        assert server.infer([numbers()])[0] == 200
+    bounds = ("1", "2", "4", "8", "1024", "+Inf")
+    sizes = [server.metric("tenon_batch_rows_bucket", model="small", le=bound) for bound in bounds]
+    rows = server.metric("tenon_batch_rows_sum", model="small")
+    for count in (1, 2, 5):
+        x = {"name": "x", "datatype": "FP32", "shape": [count, 8], "data": [1.0] * 8 * count}
+        assert server.infer([x])[0] == 200
     assert server.metric("tenon_answered_total", model="small", version="1") == before + 3
+    fresh = [server.metric("tenon_batch_rows_bucket", model="small", le=bound) for bound in bounds]
+    assert np.subtract(fresh, sizes).tolist() == [1, 2, 2, 3, 3, 3]
+    assert server.metric("tenon_batch_rows_sum", model="small") == rows + 8
     assert b"process_resident_memory_bytes" in server.get("/metrics")[1]
 
 

@@ -10,7 +10,7 @@ _KINDS = 64  # Kinds of requests that are remembered.
 
 
 class _Kind:
-    """Requests that may share a run: seconds a row by the size's power of two."""
+    """Requests that may share a run: seconds by their work, by the size's power of two."""
 
     def __init__(self) -> None:
         self.choices = 0
@@ -30,7 +30,7 @@ class Extents:
         self._kinds: collections.OrderedDict[Hashable, _Kind] = collections.OrderedDict()
 
     def best(self, key: Hashable, most: int) -> int:
-        """The size that takes the least time per row, as far as is known; where nothing is, as many rows as may be."""
+        """The size that takes least by the work in it, as far as is known; where nothing is, as many rows as may be."""
         kind = self._kinds.get(key)
         known = [size for size in _sizes(most) if kind is not None and kind.count(size)]
         if kind is None or not kind.count(most):
@@ -56,13 +56,13 @@ class Extents:
         sizes = _sizes(most)
         return sizes[kind.choices // _LEARNED % len(sizes)]
 
-    def note(self, key: Hashable, rows: int, seconds: float) -> None:
-        """A run of so many rows took so long."""
+    def note(self, key: Hashable, rows: int, work: float, seconds: float) -> None:
+        """A run of so many rows took so long. `work` is what callers sent: what padding adds is a loss."""
         kind = self._kinds.setdefault(key, _Kind())
         self._kinds.move_to_end(key)
         if len(self._kinds) > _KINDS:
             self._kinds.popitem(last=False)
-        kind.samples.setdefault(rows.bit_length(), collections.deque(maxlen=_SAMPLES)).append(seconds / rows)
+        kind.samples.setdefault(rows.bit_length(), collections.deque(maxlen=_SAMPLES)).append(seconds / work)
 
 
 def _sizes(most: int) -> list[int]:

@@ -16,9 +16,11 @@ from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, 
 from .extents import Extents
 from .fitting import contexts_that_fit
 from .lane import Lane
+from .own_time import OwnTime
 from .ports import Padding, checked, element, nearest, ports_of, profiles_of
 from .waiting import Outputs, Request, Waiting, gathered
 
+SIZES = 12  #: How many kinds of sizes are counted; the last has what is beyond the others.
 _MOST_CONTEXTS = 1024  # Each is a thread.
 
 
@@ -35,6 +37,7 @@ class Counts:
     rows: int = 0
     queue_seconds: float = 0.0
     run_seconds: float = 0.0
+    sizes: list[int] = dataclasses.field(default_factory=lambda: [0] * SIZES)  #: Runs of 1, 2, 3 to 4, 5 to 8 … rows.
 
 
 class Pool:
@@ -227,15 +230,16 @@ class Pool:
         return max(0.001, self._waiting.count * each / len(self._threads))
 
     def _work(self, lane: Lane) -> None:
-        while batch := self._next():
-            begun = time.monotonic()
-            alive = [request for request in batch if request.begins(begun)]
-            with self._lock:
-                self.counts.given_up += len(batch) - len(alive)
-            if alive:
-                self._answer(lane, alive, begun)
-            with self._lock:
-                self._busy -= 1
+        with OwnTime() as clock:
+            while batch := self._next():
+                begun = time.monotonic()
+                alive = [request for request in batch if request.begins(begun)]
+                with self._lock:
+                    self.counts.given_up += len(batch) - len(alive)
+                if alive:
+                    self._answer(lane, alive, begun, clock)
+                with self._lock:
+                    self._busy -= 1
 
     def _next(self) -> list[Request]:
         """The next batch; empty when the pool is closed and all is done."""
@@ -254,8 +258,10 @@ class Pool:
                     return []
                 self._lock.wait(delay)
 
-    def _answer(self, lane: Lane, batch: list[Request], begun: float) -> None:
+    def _answer(self, lane: Lane, batch: list[Request], begun: float, clock: OwnTime) -> None:
         """Whatever goes wrong, the callers hear of it, and the lane goes on."""
+        was_pressed = self._max_batch > 1 and self._is_pressed
+        start = clock.now() if was_pressed else 0.0
         try:
             answers: list[Outputs | Exception] = list(self._joined(lane, batch)) if len(batch) > 1 else []
         except Exception:  # The mistake of one of them, or of no profile for all: it is not that of the others.
@@ -264,6 +270,8 @@ class Pool:
         if not answers:
             answers = [_alone(lane, request) for request in batch]
         failed = sum(isinstance(answer, Exception) for answer in answers)
+        if was_pressed and runs == 1 and not failed:
+            self._learn(batch, clock.now() - start)
         self._count(batch, begun, runs, failed)
         for request, answer in zip(batch, answers, strict=True):
             if isinstance(answer, Exception):
@@ -271,18 +279,30 @@ class Pool:
             else:
                 request.answer.set_result(answer)
 
+    @property
+    def _is_pressed(self) -> bool:
+        """Whether all lanes are at work: runs that have the machine for themselves say little about load."""
+        return self._busy == len(self._threads)
+
+    def _learn(self, batch: list[Request], seconds: float) -> None:
+        """What a run of this size took, which all lanes were at work in the beginning and the end of."""
+        if self._is_pressed:
+            rows, work = (sum(each) for each in zip(*((one.rows, one.work) for one in batch), strict=True))
+            with self._lock:
+                self._extents.note(batch[0].key, rows, max(1, work), seconds)
+
     def _count(self, batch: list[Request], begun: float, runs: int, failed: int) -> None:
         took = time.monotonic() - begun
         with self._lock:
             counts = self.counts
+            rows = [request.rows for request in batch]
             counts.runs += runs
-            counts.rows += sum(request.rows for request in batch)
+            counts.rows += sum(rows)
+            for size in rows if runs > 1 else [sum(rows)]:
+                counts.sizes[min(max(0, size - 1).bit_length(), SIZES - 1)] += 1
             counts.failed += failed
             counts.answered += len(batch) - failed
             counts.run_seconds += took
-            is_pressed = self._busy == len(self._threads)  # Runs that have the machine for themselves say little.
-            if self._max_batch > 1 and is_pressed and runs == 1 and not failed:
-                self._extents.note(batch[0].key, sum(request.rows for request in batch), took)
             counts.queue_seconds += sum(begun - request.arrived for request in batch)
 
     def _joined(self, lane: Lane, batch: list[Request]) -> list[Outputs]:

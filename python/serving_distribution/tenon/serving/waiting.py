@@ -28,6 +28,11 @@ class Request:
     deadline: float | None
     answer: concurrent.futures.Future[Outputs]
 
+    @property
+    def work(self) -> int:
+        """Elements of the inputs."""
+        return sum(value.size for value in self.inputs.values())
+
     def is_given_up(self, now: float) -> bool:
         """Whether it was cancelled or its deadline has passed, which is answered here."""
         if self.answer.cancelled():

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from .catalog import Catalog
 
@@ -14,7 +15,7 @@ _MEANINGS = {
     "refused": "Requests that were refused as the queue was full",
     "given_up": "Requests that were cancelled, or late, in the queue",
     "runs": "Runs of the engine",
-    "rows": "Rows of all runs: by the number of runs, the size of batches",
+    "rows": "Rows of all runs",
     "queue_seconds": "Time that requests waited",
     "run_seconds": "Time that runs took",
 }
@@ -33,6 +34,7 @@ class Counted:
                 all_counts = [*model.earlier, model.pool.counts]
                 family.add_metric([model.name, model.version], sum(getattr(counts, name) for counts in all_counts))
             yield family
+        yield self._sizes()
         waiting = GaugeMetricFamily("tenon_waiting", "Requests in the queue now", labels=["model", "version"])
         reloads = CounterMetricFamily(
             "tenon_reloads", "Replaced plans, by outcome", labels=["model", "version", "outcome"]
@@ -43,6 +45,18 @@ class Counted:
                 reloads.add_metric([model.name, model.version, outcome], count)
         yield waiting
         yield reloads
+
+    def _sizes(self) -> Metric:
+        family = HistogramMetricFamily(
+            "tenon_batch_rows", "Rows of a run: the size of batches", labels=["model", "version"]
+        )
+        for model in self._catalog.all():
+            all_counts = [*model.earlier, model.pool.counts]
+            sizes = np.cumsum(np.sum([counts.sizes for counts in all_counts], axis=0))  # Each has those before it.
+            bounds = [*(str(1 << power) for power in range(len(sizes) - 1)), "+Inf"]
+            buckets = [(bound, float(size)) for bound, size in zip(bounds, sizes, strict=True)]
+            family.add_metric([model.name, model.version], buckets, sum(counts.rows for counts in all_counts))
+        return family
 
 
 def registry_of(catalog: Catalog) -> CollectorRegistry:
