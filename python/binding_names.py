@@ -92,7 +92,7 @@ ENUM_VALUES = {
 }
 
 #: Members of enumerations that 8.x, 9.x or 11.x have and 10.x lacks. The headers have their values, which contradict
-#: no number of 10.x; what 8.x numbers otherwise has the number of 10.x.
+#: no number of 10.x; what 8.x numbers otherwise has the number of 10.x, unless TENON_API_GENERATION says so.
 OTHER_MEMBERS = {
     "BuilderFlag": ["STRICT_TYPES", "ENABLE_TACTIC_HEURISTIC"],
     "CollectiveOperation": ["ALL_TO_ALL", "GATHER", "SCATTER"],
@@ -103,6 +103,15 @@ OTHER_MEMBERS = {
     "PreviewFeature": ["FASTER_DYNAMIC_SHAPES_0805", "DISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805"],
     "ProfilingVerbosity": ["DEFAULT", "VERBOSE"],
     "SampleMode": ["DEFAULT"],
+}
+
+#: Enumerations that 8.x and 9.x number otherwise than 10.x.
+RENUMBERED = ["BuilderFlag", "LayerType", "NetworkDefinitionCreationFlag", "PreviewFeature"]
+
+#: Sets of their members.
+MASKS = {
+    "nvinfer1::BuilderFlags": "nvinfer1::BuilderFlag",
+    "nvinfer1::NetworkDefinitionCreationFlags": "nvinfer1::NetworkDefinitionCreationFlag",
 }
 
 #: Members beyond the API, by their numbers in include/tenon.

@@ -15,11 +15,13 @@ from binding_names import (
     ENUM_VALUES,
     HAND,
     HAND_CLASSES,
+    MASKS,
     NAMES,
     OTHER_MEMBERS,
     OWN_MEMBERS,
     OWNED,
     RELEASES_GIL,
+    RENUMBERED,
 )
 
 GUARD = ", py::call_guard<WithoutGil>()"
@@ -158,6 +160,8 @@ class Writer:
                 body = f"fromWeights(self, {body})"
             elif "void" in m["return"] or "cuda" in m["return"]:
                 body = f"reinterpret_cast<size_t>({body})"
+            elif m["return"] in MASKS:
+                body = f"shownMask(renumbered<{MASKS[m['return']]}>(), {body})"
             getter = (
                 f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, "
                 f"py::return_value_policy::reference_internal{guard})"
@@ -165,6 +169,8 @@ class Writer:
         if "w" not in access:
             return [f'    c.def_property_readonly("{name}", {getter}, {doc});']
         declared, passed = parameter(setters[0]["params"][0], 0)
+        if setters[0]["params"][0]["type"] in MASKS:
+            passed = f"meantMask(renumbered<{MASKS[setters[0]['params'][0]['type']]}>(), {passed})"
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
         keep = f", {keeps(python, name)}" if pointer and name not in COUNTED else ""
         setter = (
@@ -221,6 +227,14 @@ class Writer:
         return lines
 
 
+def values_of(cls: dict, cpp: str) -> dict[str, str]:
+    """C++ expressions of the members, by name."""
+    values = {member["name"]: f"static_cast<{cpp}>({member['value']})" for member in cls["enum_members"]}
+    # Last: where two names have one value the first is the member.
+    values |= {name: f"{cpp}::k{name}" for name in OTHER_MEMBERS.get(cls["name"], [])}
+    return values | {name: f"static_cast<{cpp}>({n})" for name, n in OWN_MEMBERS.get(cls["name"], {}).items()}
+
+
 def enums(classes: list[dict]) -> list[str]:
     lines = []
     for cls in classes:
@@ -229,14 +243,35 @@ def enums(classes: list[dict]) -> list[str]:
         space = "nvonnxparser" if cls["name"] == "OnnxParserFlag" else "nvinfer1"
         cpp = ENUM_VALUES.get(cls["name"], {}).get("", f"{space}::{cls['cpp_type']}")
         lines.append(f'    py::native_enum<{cpp}>(m, "{cls["name"]}", "enum.Enum")')
-        for member in cls["enum_members"]:
-            # The value is checked against the header's at compile time where the enumerator's name is regular.
-            lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
-        for name in OTHER_MEMBERS.get(cls["name"], []):  # Last: where two names have one value the first is the member.
-            lines.append(f'        .value("{name}", {cpp}::k{name})')
-        for name, number in OWN_MEMBERS.get(cls["name"], {}).items():
-            lines.append(f'        .value("{name}", static_cast<{cpp}>({number}))')
+        for name, value in values_of(cls, cpp).items():
+            lines.append(f'        .value("{name}", {f"shownMember({value})" if cls["name"] in RENUMBERED else value})')
         lines.append("        .finalize();")
+    return lines
+
+
+def numbers_before(tables: pathlib.Path) -> dict[str, dict[str, int]]:
+    """What 8.x and 9.x number otherwise than 10.x; they agree with each other."""
+    found: dict[str, dict[str, int]] = {name: {} for name in RENUMBERED}
+    for version in ("8.6.1", "9.3.0"):
+        for cls in json.loads((tables / f"python-{version}.json").read_text())["modules"][0]["classes"]:
+            if cls["name"] in found:
+                found[cls["name"]] |= {member["name"]: member["value"] for member in cls["enum_members"]}
+    return found
+
+
+def renumbered(classes: dict[str, dict], before: dict[str, dict[str, int]]) -> list[str]:
+    """For each of these enumerations its members' numbers in both generations; newer members follow the older ones."""
+    lines = []
+    for enum in RENUMBERED:
+        cpp, old = f"nvinfer1::{enum}", before[enum]
+        pairs = {value: old[name] for name, value in values_of(classes[enum], cpp).items() if name in old}
+        free = max(old.values()) + 1
+        for value in values_of(classes[enum], cpp).values():
+            if value not in pairs:
+                pairs[value], free = free, free + 1
+        rows = [f"        {{static_cast<int32_t>({value}), {number}}}," for value, number in pairs.items()]
+        lines += ["template <>", f"std::span<Renumbered const> renumbered<{cpp}>() noexcept", "{"]
+        lines += ["    static constexpr Renumbered kMembers[]{", *rows, "    };", "    return kMembers;", "}", ""]
     return lines
 
 
@@ -282,7 +317,11 @@ def main() -> None:
     emit(
         "enums",
         "Enumerations.",
-        ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + names(python) + ["}"],
+        renumbered(classes, numbers_before(tables))
+        + ["void bindEnums(py::module_& m)", "{"]
+        + enums(python["classes"])
+        + names(python)
+        + ["}"],
     )
     for name, members in FILES.items():
         if members is None:

@@ -5,6 +5,7 @@
 #include "NvOnnxParser.h"
 #include "gil.h"
 #include "impl/NvInferPythonPlugin.h"
+#include "numbers.h"
 #include "tenon/network.h"
 
 #include <pybind11/native_enum.h>
@@ -109,6 +110,9 @@ py::object fromWeights(py::handle owner, nvinfer1::Weights const& weights);
 inline constexpr nvinfer1::DataType kFloat64{static_cast<nvinfer1::DataType>(TENON_FLOAT64)};
 py::object numpyType(nvinfer1::DataType type);
 
+//! The switches of the environment (tenon/device.h).
+std::string knobsAsJson();
+
 //! Bits of one element.
 int32_t bitsOf(nvinfer1::DataType type);
 
@@ -196,6 +200,10 @@ void bindImplicitBatch(py::module_& m);
 void bindExtras(py::module_& m);
 void bindHostStreams(py::module_& m);
 void bindTesting(py::module_& m);
+void keepClasses(py::module_& m);
+
+//! "an ILayer": a class in a sentence.
+std::string withArticle(py::handle cls);
 
 //! The class object of T, to add members to.
 template <typename Class>

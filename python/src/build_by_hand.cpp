@@ -108,8 +108,12 @@ void bindBuilder(py::module_& m)
     }),
         py::arg("logger"), KeepAlive<1, 2>());
     c.def(
-        "create_network", [](T& self, uint32_t flags) { return self.createNetworkV2(flags); }, py::arg("flags") = 0U,
-        KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("Builder.create_network"));
+        "create_network",
+        [](T& self, uint32_t flags) {
+            return self.createNetworkV2(meantMask(renumbered<NetworkDefinitionCreationFlag>(), flags));
+        },
+        py::arg("flags") = 0U, KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
+        docOf("Builder.create_network"));
     c.def(
         "build_serialized_network",
         [](T& self, INetworkDefinition& network, IBuilderConfig& config) {

@@ -97,6 +97,11 @@ std::string verify(
 }
 } // namespace
 
+std::string knobsAsJson()
+{
+    return toPython(tenonKnobs(), nullptr);
+}
+
 void bindExtras(py::module_& m)
 {
     m.def(
@@ -105,7 +110,7 @@ void bindExtras(py::module_& m)
         + std::to_string(NV_TENSORRT_PATCH);
     m.attr("_version") = tenonVersion();
     m.def("_doc_of", &docOf);
-    m.def("_knobs", [] { return toPython(tenonKnobs(), nullptr); });
+    m.def("_knobs", &knobsAsJson);
     m.def("_devices", [] { return toPython(tenonDevices(), nullptr); });
     m.def("_not_implemented", [] { return toPython(tenonNotImplemented(), nullptr); });
     m.def("_inspect_plan", &inspectPlan);

@@ -48,6 +48,11 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kDouble, "TENON_DOUBLE", "text", "keep",
         "What ONNX models have of type double: keep computes it in float64, which is slow, float in float32.",
         "keep float"},
+    KnobInfo{Knob::kApiGeneration, "TENON_API_GENERATION", "text", "10",
+        "Whose numbers the members of enumerations have in Python: those of TensorRT 10, or of 8 and 9, for scripts "
+        "that "
+        "write numbers of BuilderFlag, LayerType, NetworkDefinitionCreationFlag or PreviewFeature themselves.",
+        "8 9 10"},
 };
 
 struct Values

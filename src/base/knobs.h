@@ -27,6 +27,7 @@ enum class Knob : uint8_t
     kCheckIndices,
     kGraphs,
     kDouble,
+    kApiGeneration,
 };
 
 struct KnobInfo

@@ -61,6 +61,24 @@ def test_version_and_help() -> None:
         assert len(tenon(command, "--help").stdout.splitlines()) > 8
 
 
+def test_help_of_a_command_by_either_word() -> None:
+    assert tenon("help", "build").stdout == tenon("build", "--help").stdout
+    assert tenon("help").stdout == tenon("--help").stdout
+    assert "no command 'nosuch'" in tenon("help", "nosuch", status=2).stderr
+
+
+@pytest.mark.parametrize("target", ["/proc/a.plan", "/dev/a.plan", "{tmp}/absent/a.plan", "{tmp}/file/a.plan"])
+def test_where_nothing_can_be_written_is_said_before_the_build(
+    target: str, model: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    target = target.format(tmp=tmp_path)
+    done = tenon("build", model, "-o", target, "--shapes", RANGE, "-v", status=1)
+    (line,) = done.stderr.splitlines()  # Of a build there would be more.
+    assert line.startswith(f"tenon: cannot write '{target}': ")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file() and path.suffix == ".part") == []
+
+
 def test_build_says_what_it_wrote(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "a.plan"
     done = tenon("build", model, "-o", target, "--shapes", RANGE)
@@ -244,6 +262,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
         ("TENON_TACTICS", "luck", "estimate or time"),
         ("TENON_DOUBLE", "clamp", "keep or float"),
+        ("TENON_API_GENERATION", "7", "8, 9 or 10"),
         ("TENON_IMPLICIT_BATCH", "perhaps", "1, on, true, yes, 0, off, false or no"),
     ],
 )
@@ -264,6 +283,7 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
         ("TENON_FUSION", "off"),
         ("TENON_TACTICS", "time"),
         ("TENON_DOUBLE", "float"),
+        ("TENON_API_GENERATION", "8"),
         ("TENON_IMPLICIT_BATCH", "1"),
         ("TENON_CHECK_INDICES", "1"),
     ],

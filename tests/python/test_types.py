@@ -49,13 +49,13 @@ def test_a_wrong_argument_is_found(tmp_path: pathlib.Path) -> None:
         assert f"wrong.py:{line}: error" in done.stdout, done.stdout
 
 
-def compare(*arguments: object) -> subprocess.CompletedProcess:
+def compare(*arguments: object, **environment: str) -> subprocess.CompletedProcess:
     """`tensorrt` with tables of tools/api."""
     return subprocess.run(
         [sys.executable, str(ROOT / "tools/api/check_python.py"), "tensorrt", *map(str, arguments)],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(PACKAGES)},
+        env=os.environ | {"PYTHONPATH": str(PACKAGES)} | environment,
     )
 
 
@@ -114,6 +114,49 @@ def test_X7_names_of_older_versions_are_bound(version: str) -> None:
             members.add(f"{owner}.{what}")
     assert "present 1" in done.stdout, done.stdout + done.stderr
     assert not classes and not members, done.stdout
+
+
+@pytest.mark.parametrize("generation", ["8", "9"])
+def test_X7_programs_of_older_generations_see_their_numbers(generation: str) -> None:
+    tables = [word for version in ("8.6.1", "9.3.0") for word in ("--api", f"python-{version}.json")]
+    done = compare(*tables, TENON_API_GENERATION=generation)
+    assert done.returncode == 0 and "present 1917 / 1917" in done.stdout, done.stdout
+
+
+def test_X7_newer_members_keep_apart_from_older_numbers() -> None:
+    """Of each enumeration: as many numbers as before, none beyond a mask's 32 bits, and masks there and back."""
+    program = """
+import random, tensorrt as trt
+builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+network, config = builder.create_network(), builder.create_builder_config()
+for cls in (trt.BuilderFlag, trt.LayerType, trt.NetworkDefinitionCreationFlag, trt.PreviewFeature):
+    assert all(cls(int(member)) is member and member.value == int(member) for member in cls)
+    print(cls.__name__, len({int(member) for member in cls}), sorted(cls.__members__))
+flags = [flag for flag in trt.BuilderFlag]
+assert all(0 <= int(flag) < 32 for flag in flags)
+for _ in range(100):
+    chosen = random.sample(flags, random.randrange(len(flags)))
+    mask = sum(1 << int(flag) for flag in chosen)
+    config.flags = mask
+    assert config.flags == mask and all(config.get_flag(flag) == (flag in chosen) for flag in flags), chosen
+config.flags = 0
+for flag in flags:
+    config.set_flag(flag)
+    assert config.flags == 1 << int(flag), flag
+    config.clear_flag(flag)
+x = network.add_input("x", trt.float32, (2, 3))
+assert network.add_cast(x, trt.float16).type is trt.LayerType.CAST
+strong = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+assert strong.get_flag(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+assert strong.flags & 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+"""
+    said = []
+    for generation in ("10", "8"):
+        environment = os.environ | {"PYTHONPATH": str(PACKAGES), "TENON_API_GENERATION": generation}
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1] and len(said[0].splitlines()) == 4
 
 
 def body(text: str | None, name: str) -> str:
