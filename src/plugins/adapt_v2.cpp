@@ -32,7 +32,8 @@ class Dynamic final : public V2Family
             std::vector<nvinfer1::DimsExprs> in;
             for (Shape const& shape : inputs)
                 in.push_back(builder.exprs(shape));
-            auto const dims = plugin().getOutputDimensions(i, in.data(), static_cast<int32_t>(in.size()), builder);
+            auto const dims =
+                plugin().getOutputDimensions(i, in.data(), static_cast<int32_t>(in.size()), ShapeBuilder::asked());
             auto shape = builder.shapeOf(dims);
             if (!shape)
             {

@@ -38,6 +38,32 @@ class Retired
     std::mutex mMutex;
     std::deque<std::deque<DimensionExpr>> mCalls;
 };
+
+thread_local ShapeBuilder* tLatest{nullptr};
+
+//! The one object that all plugins get.
+class AskedBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder
+{
+  public:
+    AskedBuilder() noexcept
+    {
+        mImpl = this;
+    }
+    IDimensionExpr const* constant(int64_t value) noexcept override
+    {
+        return tLatest == nullptr ? nullptr : tLatest->constant(value);
+    }
+    IDimensionExpr const* operation(
+        DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept override
+    {
+        return tLatest == nullptr ? nullptr : tLatest->operation(op, first, second);
+    }
+    IDimensionExpr const* declareSizeTensor(
+        int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper) noexcept override
+    {
+        return tLatest == nullptr ? nullptr : tLatest->declareSizeTensor(outputIndex, opt, upper);
+    }
+};
 } // namespace
 
 DimensionExpr::DimensionExpr(ShapeBuilder const& builder, ShapeExpr value, bool isSizeTensor)
@@ -70,17 +96,25 @@ bool DimensionExpr::isSizeTensor() const noexcept
 }
 
 ShapeBuilder::ShapeBuilder(int32_t outputs, DataExtent dataExtent)
-    : mOutputs{outputs},
+    : mOuter{tLatest},
+      mOutputs{outputs},
       mDataExtent{std::move(dataExtent)}
 {
-    mImpl = this;
+    tLatest = this;
 }
 
 ShapeBuilder::~ShapeBuilder()
 {
+    tLatest = mOuter;
     for (DimensionExpr& each : mExprs)
         each.retire();
     Retired::all().keep(std::move(mExprs));
+}
+
+nvinfer1::IExprBuilder& ShapeBuilder::asked()
+{
+    static auto& builder = *new AskedBuilder; // Plugins in static objects may still hold it at exit.
+    return builder;
 }
 
 DimensionExpr const* ShapeBuilder::own(ShapeExpr value, bool isSizeTensor)

@@ -36,13 +36,14 @@ class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::ap
 };
 
 //! Lives as long as one call of the plugin; so do the expressions that it makes (K12). Those of the latest calls stay
-//! readable, but as what they no longer are: a plugin that kept one meets an error instead of foreign memory.
-class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder
+//! readable, but as what they no longer are: a plugin that kept one meets an error instead of foreign memory. The
+//! IExprBuilder that plugins see is always there (the public Python bindings of 10.9 ask the one of an earlier call).
+class ShapeBuilder final
 {
   public:
     //! `dataExtent` may be empty: then size tensors are refused.
     ShapeBuilder(int32_t outputs, DataExtent dataExtent);
-    ~ShapeBuilder() override;
+    ~ShapeBuilder();
     ShapeBuilder(ShapeBuilder const&) = delete;
     ShapeBuilder& operator=(ShapeBuilder const&) = delete;
 
@@ -59,11 +60,14 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
         return mProblem;
     }
 
-    nvinfer1::IDimensionExpr const* constant(int64_t value) noexcept override;
+    nvinfer1::IDimensionExpr const* constant(int64_t value) noexcept;
     nvinfer1::IDimensionExpr const* operation(nvinfer1::DimensionOperation op, nvinfer1::IDimensionExpr const& first,
-        nvinfer1::IDimensionExpr const& second) noexcept override;
-    nvinfer1::IDimensionExpr const* declareSizeTensor(int32_t outputIndex, nvinfer1::IDimensionExpr const& opt,
-        nvinfer1::IDimensionExpr const& upper) noexcept override;
+        nvinfer1::IDimensionExpr const& second) noexcept;
+    nvinfer1::IDimensionExpr const* declareSizeTensor(
+        int32_t outputIndex, nvinfer1::IDimensionExpr const& opt, nvinfer1::IDimensionExpr const& upper) noexcept;
+
+    //! What plugins ask: the latest builder of the thread that is still there, or null.
+    static nvinfer1::IExprBuilder& asked();
 
   private:
     DimensionExpr const* own(ShapeExpr value, bool isSizeTensor = false);
@@ -72,6 +76,7 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
         int32_t outputIndex, nvinfer1::IDimensionExpr const& opt, nvinfer1::IDimensionExpr const& upper);
     bool dependsOnSize(ShapeExpr const& expr) const;
 
+    ShapeBuilder* mOuter; //!< The thread's latest before this one.
     int32_t mOutputs;
     DataExtent mDataExtent;
     std::deque<DimensionExpr> mExprs;

@@ -108,6 +108,20 @@ TEST_F(DynamicExpressions, K12_expressionsEndWithTheCall)
     EXPECT_NE(said.find("[layer 'hooked']"), std::string::npos) << said;
 }
 
+//! As the public Python bindings of 10.9 do, which keep the builder of a plugin's shapes and ask it for another's types.
+TEST_F(DynamicExpressions, K12_buildersOfEarlierCallsAnswerNull)
+{
+    IExprBuilder* kept{nullptr};
+    hooks().shape = [&](DimsExprs const* in, IExprBuilder& builder) {
+        kept = &builder;
+        return in[0];
+    };
+    ASSERT_NE(add(dims({2, 4})), nullptr);
+    network->getLayer(0)->getOutput(0)->getDimensions();
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(kept->constant(5), nullptr);
+}
+
 //! All nine operations on two extents of run time, evaluated by a run.
 TEST_F(DynamicExpressions, K13_operationsAreEvaluatedForTheShapesOfARun)
 {
