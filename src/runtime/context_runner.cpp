@@ -172,7 +172,7 @@ Result<Done> ContextRunner::runSegment(size_t index)
     else if (index > 0 || isStale())
         writePointers(segment, tail);
     mWritten[index] = &tail;
-    mIsShort = mDepth > 0 && mEngine.isShort[index] != 0;
+    mIsShort = isShort(index);
     if (mDepth == 0)
         noteFrame();
     bool const isLast = index + 1 == mEngine.segments.size() && mDepth == 0;
@@ -182,6 +182,18 @@ Result<Done> ContextRunner::runSegment(size_t index)
     if (mDepth > 0)
         return Done{}; // What a branch tells is known when the conditional is over.
     return askAllocators(segment.last - 1);
+}
+
+//! In a loop the other threads are awake still; else they are woken, or spin for nothing between runs.
+bool ContextRunner::isShort(size_t index) const noexcept
+{
+    constexpr float kShortRound{5.0F};
+    constexpr float kShortRun{30.0F};
+    float const cost = mEngine.costs[index];
+    if (mDepth > 0)
+        return cost < kShortRound;
+    // Work may grow with the square of an extent. Plans of early versions have no costs.
+    return !mEngine.hasSizesOfData && cost > 0.0F && cost * mRun->growth * mRun->growth < kShortRun;
 }
 
 Result<Done> ContextRunner::selectTail(size_t index)

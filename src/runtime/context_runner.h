@@ -46,6 +46,7 @@ class ContextRunner
     Result<Done> takeKnown(int32_t symbol, int64_t value, std::string const& who);
     //! Registers that follow from what was told.
     void follow();
+    bool isShort(size_t index) const noexcept;
     Result<Done> selectTail(size_t index);
     //! Whether the call may return before the steps have run: nobody watches them, and they tell no sizes (R3).
     bool mayGoOn(Segment segment) const;
@@ -146,7 +147,7 @@ class ContextRunner
     std::vector<PreparedTail const*> mWritten;
     uint64_t mKnowledge{0}; //!< Another number whenever other extents are known.
     bool mIsBehind{false};  //!< Registers do not follow from what is known yet.
-    bool mIsShort{false};   //!< The segment at hand, in a loop.
+    bool mIsShort{false};   //!< The segment at hand: waking other threads for it would take longer than it does.
     int32_t mDepth{0};      //!< Controls around the segment at hand.
     PacedCheck mCheck{nullptr};
 

@@ -116,9 +116,11 @@ struct EngineState
     std::vector<int32_t> order; //!< Of registers.
     std::vector<int32_t> knownAfter;
     std::vector<Segment> segments;
-    std::vector<uint8_t> hasParts;      //!< Per segment: some operand is a slice that a loop moves.
-    std::vector<bool> handovers;        //!< By step: see handoversOf().
-    std::vector<uint8_t> isShort;       //!< Per segment: waking other threads for it would take longer than it does.
+    std::vector<uint8_t> hasParts; //!< Per segment: some operand is a slice that a loop moves.
+    std::vector<bool> handovers;   //!< By step: see handoversOf().
+    std::vector<float>
+        costs; //!< Per segment: microseconds on one thread at the shapes it was planned for, as estimated.
+    bool hasSizesOfData{false}; //!< Values of inputs or of run time decide extents, and with them what steps cost.
     std::vector<ControlFacts> controls; //!< One per control of the program.
     std::vector<PartFacts> parts;
     std::vector<uint8_t> decidesShapes; //!< Per symbol: an extent follows from it.

@@ -280,7 +280,6 @@ class Loader
     {
         for (Segment const& segment : mEngine.segments)
         {
-            constexpr float kShortest{5.0F}; // Microseconds on one thread, as estimated.
             bool moves{false};
             float cost{0.0F};
             for (int32_t i = segment.first; i < segment.last; ++i)
@@ -293,8 +292,10 @@ class Loader
                     moves = moves || mEngine.outputSlots[slots.firstOutput + j].part >= 0;
             }
             mEngine.hasParts.push_back(moves ? 1 : 0);
-            mEngine.isShort.push_back(cost < kShortest ? 1 : 0);
+            mEngine.costs.push_back(cost);
         }
+        mEngine.hasSizesOfData = std::ranges::any_of(
+            mProgram.symbols, [](PlanSymbol const& symbol) { return symbol.kind != PlanSymbolKind::kInputExtent; });
         // A later round may read an input again, and a branch may not run.
         for (PlanControl const& control : mProgram.controls)
             if (mEngine.inputsReadUntil > control.first)

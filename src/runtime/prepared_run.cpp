@@ -240,6 +240,23 @@ size_t bytesOf(std::vector<TensorArg> const& tensors) noexcept
         bytes += sizeof tensor + tensor.extents.size() * sizeof(int64_t);
     return bytes;
 }
+
+//! By the optimum of profile 0, which kernels were chosen for.
+float growthOf(EngineState const& engine, std::span<nvinfer1::Dims64 const> inputDims)
+{
+    if (engine.plan->profiles.empty())
+        return 1.0F;
+    auto const elements = [](nvinfer1::Dims64 const& dims) {
+        float product{1.0F};
+        for (int32_t i = 0; i < dims.nbDims; ++i)
+            product *= static_cast<float>(std::max<int64_t>(dims.d[i], 1));
+        return product;
+    };
+    float growth{1.0F};
+    for (PlanProfileInput const& input : engine.plan->profiles.front().inputs)
+        growth = std::max(growth, elements(inputDims[asSize(input.io)]) / elements(input.opt));
+    return growth;
+}
 } // namespace
 
 size_t PreparedTail::bytes() const noexcept
@@ -301,6 +318,7 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
 {
     auto run = std::make_shared<PreparedRun>();
     run->threads = shapes.threads;
+    run->growth = growthOf(engine, shapes.inputDims);
     run->loaded = engine.loaded();
     if (!run->loaded->lacking.empty())
         return errorOf(ErrorCode::kINVALID_STATE,

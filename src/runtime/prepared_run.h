@@ -58,6 +58,8 @@ struct PreparedRun
     int64_t arenaBytes{0};
     int64_t hostBytes{0}; //!< Of the arena in memory of the host.
     int32_t threads{1};
+    //! How many times larger the largest input is than the plan was made for; 1 where none is.
+    float growth{1.0F};
 
     size_t bytes() const noexcept;
 };
