@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -176,6 +177,46 @@ TEST_F(Calibration, minMaxTakesTheLargestMagnitudeOfAllBatches)
     EXPECT_NE(calibrator.written.find("-MinMaxCalibration\n"), std::string::npos) << calibrator.written;
     EXPECT_EQ(scalesOf(calibrator.written), (std::map<std::string, float>{{"x", most / 127.0F}}));
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+}
+
+TEST_F(Calibration, valuesThatAreNotFiniteCountForNothingAndAreSaid)
+{
+    Calibrator<IInt8MinMaxCalibrator> calibrator;
+    calibrator.batches = {values, values};
+    calibrator.batches[1][5] = std::numeric_limits<float>::quiet_NaN();
+    calibrator.batches[1][7] = std::numeric_limits<float>::infinity();
+    config->setInt8Calibrator(&calibrator);
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(scalesOf(calibrator.written), (std::map<std::string, float>{{"x", largest(values) / 127.0F}}));
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "[tensor 'x'] it has 2 values that are not finite"), 1);
+}
+
+TEST_F(Calibration, anInputInInt8BringsItsRangeAlong)
+{
+    network->getInput(0)->setType(DataType::kINT8);
+    network->getInput(0)->setDynamicRange(-2.54F, 1.0F);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+    std::vector<int8_t> steps;
+    std::vector<float> reals;
+    for (float const value : values)
+    {
+        steps.push_back(static_cast<int8_t>(std::min(std::max(std::nearbyint(value / 0.02F), -128.0F), 127.0F)));
+        reals.push_back(static_cast<float>(steps.back()) * 0.02F);
+    }
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    DeviceArray<int8_t> const x{steps};
+    DeviceArray<float> const y{4 * 8 * 10};
+    context->setTensorAddress("x", x.data());
+    context->setTensorAddress("y", y.data());
+    ASSERT_TRUE(runToEnd(*context)) << logger.errors();
+    std::vector<float> const got = y.read();
+    std::vector<float> const want = inSteps(0.02F, reals);
+    for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 2e-3F) << "element " << i;
+    EXPECT_NE(got, convRelu.expected(reals, 1, 8, 10)) << "the weights are in int8, too";
 }
 
 TEST_F(Calibration, aCacheTakesThePlaceOfBatches)

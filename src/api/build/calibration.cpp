@@ -51,7 +51,8 @@ class StatisticsListener final : public nvinfer1::IDebugListener
                 for (int64_t i = 0; i < count; ++i)
                     values[static_cast<size_t>(i)] = static_cast<float>(tensor.real(i));
             }
-            mStatistics[name].add(values);
+            if (int64_t const strange = mStatistics[name].add(values); strange > 0)
+                note(name, strange);
             return true;
         }
         catch (std::exception const&)
@@ -63,9 +64,25 @@ class StatisticsListener final : public nvinfer1::IDebugListener
     {
         return mStatistics;
     }
+    //! Empty: all values were finite.
+    std::string const& problem() const noexcept
+    {
+        return mProblem;
+    }
 
   private:
+    //! The first tensor of the first run is where it comes from, or next to it.
+    void note(char const* name, int64_t strange)
+    {
+        if (mProblem.empty())
+            mProblem =
+                fmt::format("[tensor '{}'] it has {} values that are not finite, which count for nothing, as do those "
+                            "of tensors behind it: look at what the calibrator gives",
+                    name, strange);
+    }
+
     Device& mDevice;
+    std::string mProblem;
     std::map<std::string, TensorStatistics> mStatistics;
 };
 
@@ -325,6 +342,8 @@ Result<AllStatistics> collect(CalibrationRequest const& request)
     int32_t const batches = TENON_TRY(BatchRuns(request, *engine).run(listener));
     if (batches == 0)
         return badArgument("the calibrator has neither a cache nor a batch");
+    if (!listener.problem().empty())
+        request.network.reporting().log().warning("calibration: " + listener.problem());
     request.network.reporting().log().info(
         fmt::format("calibrated {} tensors on {} batches", listener.all().size(), batches));
     cache.write(listener.all());

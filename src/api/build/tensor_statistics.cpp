@@ -32,7 +32,7 @@ void TensorStatistics::widen(double magnitude)
     }
 }
 
-void TensorStatistics::add(std::span<float const> values)
+int64_t TensorStatistics::add(std::span<float const> values)
 {
     float most{0.0F};
     for (float const value : values)
@@ -45,6 +45,7 @@ void TensorStatistics::add(std::span<float const> values)
         widen(most);
     double const perUnit = mRange > 0.0 ? static_cast<double>(kBins) / mRange : 0.0;
     int64_t zeros{0};
+    int64_t strange{0};
     for (float const value : values)
     {
         float const magnitude = std::abs(value);
@@ -52,8 +53,11 @@ void TensorStatistics::add(std::span<float const> values)
             ++zeros;
         else if (magnitude <= most) // Neither infinite nor NaN.
             mBins[std::min(static_cast<size_t>(static_cast<double>(magnitude) * perUnit), kBins - 1)] += 1.0;
+        else
+            ++strange;
     }
     mZeros += static_cast<double>(zeros);
+    return strange;
 }
 
 double TensorStatistics::divergenceAt(size_t bins, double tail) const

@@ -18,8 +18,8 @@ class TensorStatistics
   public:
     static constexpr size_t kBins{4096};
 
-    //! Numbers that are not finite count for nothing.
-    void add(std::span<float const> values);
+    //! Numbers that are not finite count for nothing. The answer is how many of them there are.
+    int64_t add(std::span<float const> values);
 
     //! The largest magnitude.
     double largest() const noexcept

@@ -133,6 +133,12 @@ class Quantizer
         std::string const name = mGraph.value(value).name;
         if (mFactors.contains(name))
             return;
+        if (Node const* const from = mGraph.producerOf<Dequantize>(value);
+            from != nullptr && mGraph.typeOf(from->inputs[1]).rank() == 0)
+        {
+            mFactors[name] = from->inputs[1]; // An input in int8: its range is said there.
+            return;
+        }
         auto const known = mScales.find(name);
         if (known == mScales.end())
         {
