@@ -109,8 +109,6 @@ class PyAlgorithmSelector : public IAlgorithmSelector
         if (!answer)
             return kOurs;
         std::vector<int32_t> const chosen = valueOr(answer, std::vector<int32_t>{kOurs}, kCall);
-        if (chosen == std::vector<int32_t>{kOurs})
-            return kOurs;
         for (size_t i = 0; i < chosen.size() && i < static_cast<size_t>(nbChoices); ++i)
             selection[i] = chosen[i];
         return static_cast<int32_t>(chosen.size()); // More than there are: the build says so.

@@ -113,6 +113,14 @@ TEST_F(AlgorithmSelector, nothingSelectedLeavesTheChoiceToTheBuilderUnlessThatIs
     ASSERT_NE(plan, nullptr) << logger.errors();
     EXPECT_EQ(plan->size(), own->size());
     EXPECT_EQ(std::memcmp(plan->data(), own->data(), own->size()), 0);
+    selector.choose = [](std::string const&, int32_t, int32_t* selection) {
+        selection[0] = -1;
+        return 1;
+    };
+    plan.reset(builder->buildSerializedNetwork(*network, *config));
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    EXPECT_EQ(std::memcmp(plan->data(), own->data(), own->size()), 0);
+    selector.choose = [](std::string const&, int32_t, int32_t*) { return 0; };
     config->setFlag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS);
     plan.reset(builder->buildSerializedNetwork(*network, *config));
     EXPECT_EQ(plan, nullptr);
@@ -130,6 +138,10 @@ TEST_F(AlgorithmSelector, whatItCannotMeanFailsTheBuild)
     plan.reset(builder->buildSerializedNetwork(*network, *config));
     EXPECT_EQ(plan, nullptr);
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the algorithm selector selects algorithm"), 1);
+    selector.choose = [](std::string const&, int32_t, int32_t*) { return 1; }; // It does not say which.
+    plan.reset(builder->buildSerializedNetwork(*network, *config));
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the algorithm selector selects algorithm -2 of"), 1);
 }
 } // namespace
 

@@ -223,13 +223,15 @@ Result<std::vector<size_t>> AlgorithmChoice::select(Problem const& problem, std:
         choices.push_back(algorithms.back().get());
     }
     auto const count = static_cast<int32_t>(choices.size());
-    std::vector<int32_t> selection(choices.size(), -1);
+    constexpr int32_t kUnwritten{-2};
+    std::vector<int32_t> selection(choices.size(), kUnwritten);
     int32_t const selected = mSelector.selectAlgorithms(context, choices.data(), count, selection.data());
     std::vector<size_t> kept;
-    bool const isOurs = selected < 0 || (selected == 0 && !mRejectsEmpty);
+    bool const isNone = count > 0 && selected == 1 && selection.front() == -1; // As scripts answer that have no wish.
+    bool const isOurs = selected < 0 || isNone || (selected == 0 && !mRejectsEmpty);
     for (int32_t i = 0; i < count && isOurs; ++i)
         kept.push_back(static_cast<size_t>(i));
-    for (int32_t i = 0; i < std::min(selected, count); ++i)
+    for (int32_t i = 0; i < std::min(selected, count) && !isOurs; ++i)
     {
         int32_t const at = selection[static_cast<size_t>(i)];
         if (at < 0 || at >= count)
