@@ -105,7 +105,7 @@ BUILD = [
     (["--skipInference"], 0, "Skipped inference phase since --skipInference is added."),
     (["--buildOnly"], 0, "--buildOnly is the old name of --skipInference"),
     (["--device=0"], 0, "Selected Device ID: 0"),
-    (["--device=1"], 1, "there is one device, 0"),
+    (["--device=1"], 1, "there is one device of kind 'cpu', from 0"),
     (["--staticPlugins=/nowhere.so"], 1, "'/nowhere.so' cannot be loaded as a library of plugins"),
     (["--plugins=/nowhere.so"], 1, "--plugins is the old name of --staticPlugins"),
     (["--dynamicPlugins=/nowhere.so"], 1, "'/nowhere.so' cannot be opened"),

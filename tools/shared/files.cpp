@@ -73,6 +73,24 @@ std::filesystem::path targetOf(std::filesystem::path path)
 }
 } // namespace
 
+void expectWritable(std::string const& path)
+{
+    if (isWrittenThrough(path))
+    {
+        std::error_code none;
+        if (!std::filesystem::exists(std::filesystem::path{path}, none)) // No more comes to be in these folders.
+            throw std::runtime_error("cannot write '" + path + "': there is no such stream or device");
+        return;
+    }
+    std::string const aside = targetOf(path).string() + ".part";
+    std::error_code none;
+    bool const isThere = std::filesystem::exists(aside, none);
+    if (!std::ofstream{aside, std::ios::app})
+        throw std::runtime_error("cannot write '" + path + "': " + std::strerror(errno));
+    if (!isThere)
+        std::filesystem::remove(aside, none);
+}
+
 void writeFile(std::string const& path, void const* data, size_t size)
 {
     if (isWrittenThrough(path))

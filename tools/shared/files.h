@@ -10,6 +10,8 @@ namespace tenon::cli
 
 //! Whether `path` is written through: a pipe, a device, or another thing in the place of a file.
 bool isWrittenThrough(std::string const& path);
+//! Throws std::runtime_error where `path` cannot be written: before what takes long, and not behind it.
+void expectWritable(std::string const& path);
 //! Writes beside the file that `path` names and renames, so that it is whole or absent; what is no file is written
 //! through. Throws std::runtime_error.
 void writeFile(std::string const& path, void const* data, size_t size);

@@ -43,6 +43,7 @@ int build(BuildOptions const& options, Common const& common)
         throw std::invalid_argument("'" + output + "' is the model itself: the plan needs a file of its own");
     if (options.report && isWrittenThrough(output))
         throw std::invalid_argument("--report: the plan needs a file of its own, not a stream that the report goes to");
+    expectWritable(output);
     Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
     Shapes const shapes = parseShapes(options.shapes);

@@ -60,6 +60,7 @@ int convertTo(ConvertOptions const& options, Common const& common)
     if (std::filesystem::equivalent(options.output, options.path, none))
         throw std::invalid_argument(
             "'" + options.output + "' is what is converted: the result needs a file of its own");
+    expectWritable(options.output);
     size_t size{0};
     auto const bytes = convert(options, common, size);
     if (gInterrupted)

@@ -106,6 +106,21 @@ int parse(CLI::App& app, int argc, char** argv)
     return 0;
 }
 
+//! `help build` asks for what `build --help` gives, `help` for all commands.
+std::vector<char*> withoutHelpWord(CLI::App const& app, int argc, char** argv)
+{
+    static char option[]{"--help"};
+    std::vector<char*> words{argv, argv + argc};
+    if (argc > 1 && std::string_view{argv[1]} == "help")
+    {
+        words.erase(words.begin() + 1);
+        std::vector<std::string> const commands = commandsOf(app);
+        if (argc == 2 || std::ranges::find(commands, argv[2]) != commands.end()) // Else that word is what is wrong.
+            words.push_back(option);
+    }
+    return words;
+}
+
 int guarded(CLI::App& app, int argc, char** argv, int& status)
 {
     try
@@ -166,7 +181,8 @@ int main(int argc, char** argv)
         std::printf("%s", app.help().c_str());
         return kUsageStatus;
     }
-    int const result = guarded(app, argc, argv, status);
+    std::vector<char*> words = withoutHelpWord(app, argc, argv);
+    int const result = guarded(app, static_cast<int>(words.size()), words.data(), status);
     bool const isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (!isWritten)
         std::fprintf(stderr, "tenon: what was to be printed could not be written: %s\n", std::strerror(errno));

@@ -1,4 +1,5 @@
 // Options of inference, system and reports, and what holds of all together.
+#include "files.h"
 #include "flags.h"
 #include "options.h"
 
@@ -200,6 +201,8 @@ void checkWrittenFiles(Arguments const& arguments)
             if (!path.empty() && !name.empty() && isSameFile(path, name))
                 throw std::invalid_argument(std::string{flag} + "=" + path + " is the file of " + std::string{other}
                     + ", which it would replace");
+        if (!path.empty())
+            cli::expectWritable(path);
         known.emplace_back(flag, path);
     }
 }

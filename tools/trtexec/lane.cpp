@@ -50,8 +50,8 @@ Lane::Lane(nvinfer1::ICudaEngine& engine, InferenceOptions const& options, uint3
     }
     if (engine.getNbOptimizationProfiles() > 0 && options.profile != mContext->getOptimizationProfile()
         && !mContext->setOptimizationProfileAsync(options.profile, static_cast<cudaStream_t>(computeStream())))
-        throw std::runtime_error(
-            text("--useProfile=%d: the engine has %d profiles", options.profile, engine.getNbOptimizationProfiles()));
+        throw std::runtime_error(text("--useProfile=%d: the engine has profiles 0 to %d", options.profile,
+            engine.getNbOptimizationProfiles() - 1));
     requireOk(tenonHostSynchronizeStream(mCompute.get()), "the profile could not be set");
     if (mGpu != nullptr)
         mGpu->await();

@@ -43,6 +43,28 @@ std::string testName(int argc, char** argv)
     return name;
 }
 
+//! The number of the device among those of its kind, which TENON_DEVICE names. --device may say the same, no other.
+int32_t numberedDevice(int32_t wanted, cli::Json const& devices)
+{
+    std::string const name = devices["chosen"].is_string() ? devices["chosen"].get<std::string>() : "none";
+    std::string const kind = name.substr(0, name.find(':'));
+    int32_t const number = kind.size() < name.size() ? std::stoi(name.substr(kind.size() + 1)) : 0;
+    if (wanted == 0 || wanted == number)
+        return number;
+    std::string const asked = "--device=" + std::to_string(wanted) + ": ";
+    std::string const other = kind + ":" + std::to_string(wanted);
+    int32_t count{0};
+    for (cli::Json const& device : devices["devices"])
+    {
+        std::string const each = device["name"].get<std::string>();
+        if (each == other)
+            throw std::invalid_argument(asked + "the device of a process is chosen by TENON_DEVICE=" + other);
+        count += each == kind || each.starts_with(kind + ":") ? 1 : 0;
+    }
+    throw std::invalid_argument(asked + "there " + (count == 1 ? "is one device" : text("are %d devices", count))
+        + " of kind '" + kind + "', from 0; TENON_DEVICE says which kind");
+}
+
 void reportDevice(Options const& options, Log const& log)
 {
     TenonHostDevice machine{};
@@ -50,15 +72,12 @@ void reportDevice(Options const& options, Log const& log)
     cli::Json const devices = cli::parsed(tenonDevices());
     log.info("=== Device Information ===");
     log.info("Selected Device: " + cli::deviceName());
-    log.info("Selected Device ID: " + std::to_string(options.system.device));
+    log.info("Selected Device ID: " + std::to_string(numberedDevice(options.system.device, devices)));
     log.info(std::string{"CPU: "} + machine.name);
     log.info(text("Threads of a run: %d of %d cores", cli::threadsOfRuns(0), machine.cores));
     log.info(text("Memory: %.0f MiB", static_cast<double>(machine.memoryBytes) / (1 << 20)));
     log.info(text("TensorRT version: %d.%d.%d (Tenon %s)", NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH,
         tenonVersion()));
-    if (options.system.device != 0)
-        throw std::invalid_argument("--device=" + std::to_string(options.system.device)
-            + ": there is one device, 0; its kind says TENON_DEVICE");
 }
 
 //! Once as it stands, or with times by layer.
