@@ -41,4 +41,5 @@ PYBIND11_MODULE(_native, m)
     bindExtras(m);
     bindHostStreams(m);
     bindTesting(m);
+    keepClasses(m);
 }

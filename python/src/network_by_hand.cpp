@@ -119,7 +119,7 @@ void setAttribute(py::object const& self, py::str const& name, py::object const&
             || PyType_IsSubtype(wanted, reinterpret_cast<PyTypeObject*>(common.ptr())) == 0)
             throw py::type_error(std::string{"layer '"} + layer.getName() + "' is an "
                 + own.attr("__name__").cast<std::string>() + " and cannot become "
-                + (isClass ? "an " + value.attr("__name__").cast<std::string>() : std::string{"what is no class"}));
+                + (isClass ? withArticle(value) : std::string{"what is no class"}));
     }
     if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), value.ptr()) != 0)
         throw py::error_already_set();

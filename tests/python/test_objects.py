@@ -249,6 +249,44 @@ def test_a_layer_of_a_network_is_what_its_class_is_set_to() -> None:
     assert again.type == trt.ActivationType.TANH
 
 
+def test_objects_and_members_stay_of_their_class() -> None:
+    """What claimed another class of the library would be read as what it is not."""
+    builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+    network = small.network(builder)
+    members = [trt.DataType.HALF, trt.BuilderFlag.TF32, trt.Logger.WARNING]
+    objects = [builder, network, network.get_input(0), trt.Dims((1, 2)), builder.create_builder_config(), *members]
+    for one in objects:
+        for other in objects:
+            if type(one) is not type(other):
+                with pytest.raises(TypeError, match=f"^an? {type(one).__name__} cannot become an? "):
+                    one.__class__ = type(other)
+        with pytest.raises(TypeError, match="cannot become what is no class"):
+            one.__class__ = "Builder"
+        one.__class__ = type(one)
+        assert one.__class__ is type(one) and isinstance(one, type(one))
+    assert trt.DataType(1) is trt.DataType.HALF and str(trt.DataType.HALF) == "DataType.HALF"
+
+
+def test_classes_of_users_may_take_each_others_place() -> None:
+    class One(trt.ILogger):
+        def __init__(self) -> None:
+            trt.ILogger.__init__(self)
+
+        def log(self, severity: trt.ILogger.Severity, message: str) -> None:
+            raise AssertionError
+
+    class Other(One):
+        def log(self, severity: trt.ILogger.Severity, message: str) -> None:
+            said.append(message)
+
+    said: list[str] = []
+    logger = One()
+    logger.__class__ = Other
+    assert trt.Runtime(logger).deserialize_cuda_engine(b"no plan") is None and said
+    with pytest.raises(TypeError, match="an Other cannot become a Builder"):
+        logger.__class__ = trt.Builder
+
+
 def test_names_that_are_none_say_so() -> None:
     with pytest.raises(AttributeError, match="no attribute 'IAlgorithmSelektor'"):
         _ = trt.IAlgorithmSelektor
