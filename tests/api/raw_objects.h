@@ -103,6 +103,8 @@ class Slots : public ::testing::Test
     {
         Object const builder = create("createInferBuilder_INTERNAL");
         Object const slotsOfBuilder = inner(builder, slots::kIBuilder_mImpl);
+        if (prepareBuilder)
+            prepareBuilder(slotsOfBuilder);
         Object const network = call<Object>(slotsOfBuilder, slots::kVBuilder_createNetworkV2, uint32_t{0});
         Object const net = inner(network, slots::kINetworkDefinition_mImpl);
         RawDims const shape{4, {-1, 2, 3, 3}};
@@ -170,6 +172,7 @@ class Slots : public ::testing::Test
 
     void* library{nullptr};
     std::string errors;
+    std::function<void(Object builder)> prepareBuilder;
     std::function<void(Object net, Object config)> prepare; //!< Before a build: flags and names.
     std::function<void(Object config)> afterwards;
     std::array<void const*, 5> table{nullptr, nullptr, reinterpret_cast<void const*>(&takeMessage),
