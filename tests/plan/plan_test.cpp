@@ -279,10 +279,11 @@ TEST(Plan, anotherFormatVersionIsRefusedByName)
 TEST(Plan, aPlanOfALaterReleaseIsReadOrRefusedByItsFormatNotAsDamaged)
 {
     Bytes const blob = written(*staticNetwork());
-    auto const ofLater = [&](uint8_t minor, uint32_t format) {
+    auto const ofLater = [&](uint8_t major, uint8_t minor, uint32_t format) {
         Bytes later = blob;
         PlanHeader header;
         std::memcpy(&header, later.data(), sizeof header);
+        header.version[0] = static_cast<uint8_t>(header.version[0] + major);
         header.version[1] = static_cast<uint8_t>(header.version[1] + minor);
         header.format += format;
         header.checksum = 0;
@@ -291,14 +292,17 @@ TEST(Plan, aPlanOfALaterReleaseIsReadOrRefusedByItsFormatNotAsDamaged)
         std::memcpy(later.data(), &header, sizeof header);
         return later;
     };
-    EXPECT_EQ(ofLater(0, 0), blob) << "the checksum is that of the writer";
-    auto const sameFormat = readCopy(ofLater(1, 0));
-    EXPECT_TRUE(sameFormat) << sameFormat.error().message;
+    EXPECT_EQ(ofLater(0, 0, 0), blob) << "the checksum is that of the writer";
+    for (uint8_t const major : {0, 1}) // A plan is data: what a reader must know of it is the format.
+    {
+        auto const sameFormat = readCopy(ofLater(major, 1, 0));
+        EXPECT_TRUE(sameFormat) << sameFormat.error().message;
+    }
     for (uint8_t const minor : {0, 1})
-        expectRefused(ofLater(minor, 1),
+        expectRefused(ofLater(1, minor, 1),
             fmt::format("plan format {}, built by version {}.{}.{} of the API, cannot be read by this release, which "
                         "reads format {}",
-                kPlanFormat + 1, kApiVersion[0], kApiVersion[1] + minor, kApiVersion[2], kPlanFormat));
+                kPlanFormat + 1, kApiVersion[0] + 1, kApiVersion[1] + minor, kApiVersion[2], kPlanFormat));
 }
 
 TEST(Plan, aBlobAtAnOddAddressIsCopied)
