@@ -11,6 +11,7 @@
 //!                the program's "memory" {"profile", "bytes", "blocks" [{"offset", "bytes", "first", "last", "place",
 //!                "tensors"}]} tells where activations lie at that profile's largest shapes, from which step to which
 //!   "decisions"  [{"kind", "layer", "text"}]: fusions, refusals and tactics with their reasons
+//!   "rules"      {name: sentence}: what the rules do whose names the decisions' texts begin with
 //!   "plugins"    [{"name", "version", "namespace", "library", "generation"}]: what has to be registered before it is
 //!                loaded. "library": the path that the plan's builder had the creator from by loadLibrary, or "".
 //! A network's holds "name", "io" and "layers" [{"name", "kind", "fields", "inputs", "outputs"}].

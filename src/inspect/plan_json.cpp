@@ -154,7 +154,7 @@ std::string jsonString(std::string_view text)
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string planJson(Plan const& plan, int64_t fileBytes)
+std::string planJson(Plan const& plan, int64_t fileBytes, RuleSentences const& sentences)
 {
     Json json;
     json["name"] = plan.networkName;
@@ -182,8 +182,15 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
             {{"device", program.device}, {"steps", std::move(steps)}, {"memory", memoryOf(plan, program)}});
     }
     json["decisions"] = Json::array();
+    Json rules = Json::object();
     for (PlanDecision const& decision : plan.decisions)
+    {
         json["decisions"].push_back({{"kind", decision.kind}, {"layer", decision.layer}, {"text", decision.text}});
+        std::string_view const rule = std::string_view{decision.text}.substr(0, decision.text.find(':'));
+        if (auto const sentence = sentences.find(rule); sentence != sentences.end())
+            rules[std::string{rule}] = sentence->second;
+    }
+    json["rules"] = std::move(rules);
     json["plugins"] = Json::array();
     for (PlanPlugin const& plugin : plan.plugins)
         json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version}, {"namespace", plugin.nameSpace},

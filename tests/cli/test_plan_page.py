@@ -105,6 +105,16 @@ def test_edges_follow_the_tensors(tmp_path: pathlib.Path, plan: pathlib.Path) ->
     assert {(int(a), int(b)) for a, b in re.findall(r"^  s(\d+) -> s(\d+)", dot, re.M)} == edges
 
 
+def test_rules_that_fused_or_refused_are_explained(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    page = tmp_path / "page.html"
+    tenon("inspect", model, "--html", page, "--shapes", RANGE)
+    plan = data_of(page)["plan"]
+    named = {each["text"].split(":")[0] for each in plan["decisions"] if each["kind"] in ("fuse", "skip")}
+    assert named and named == set(plan["rules"]) & named
+    for rule, sentence in plan["rules"].items():
+        assert sentence.endswith(".") and len(sentence.split()) > 3, rule
+
+
 def test_memory_holds_no_two_tensors_in_one_place(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     tenon("build", model, "--shapes", RANGE, "--quiet", "-o", tmp_path / "m.plan", TENON_FUSION="off")
     program = json.loads(tenon("inspect", tmp_path / "m.plan", "--json").stdout)["programs"][0]

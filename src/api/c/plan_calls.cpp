@@ -8,6 +8,7 @@
 #include "inspect/plan_onnx.h"
 #include "inspect/plugin_list.h"
 #include "inspect/verification.h"
+#include "passes/rule.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"
 #include "tenon/verify.h"
@@ -23,10 +24,23 @@ namespace
 {
 using Json = nlohmann::ordered_json;
 
+inspect::RuleSentences const& ruleSentences()
+{
+    static inspect::RuleSentences const sentences = [] {
+        inspect::RuleSentences all;
+        for (std::span<PassRow const> const rows : {portableRows(), targetRows()})
+            for (PassRow const& row : rows)
+                for (Rule const& rule : row.rules)
+                    all[rule.name] = rule.sentence;
+        return all;
+    }();
+    return sentences;
+}
+
 Result<std::string> inspectBlob(ByteView blob, std::shared_ptr<void const> owner)
 {
     Plan const plan = TENON_TRY(readPlan(blob, std::move(owner)));
-    return inspect::planJson(plan, static_cast<int64_t>(blob.size()));
+    return inspect::planJson(plan, static_cast<int64_t>(blob.size()), ruleSentences());
 }
 
 Result<std::string> convertBlob(
@@ -115,7 +129,7 @@ TenonText tenonInspectEngine(void const* engine, TenonText* problem) noexcept
 {
     return textOrProblem(problem, [&]() -> Result<std::string> {
         CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-        return inspect::planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
+        return inspect::planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()), ruleSentences());
     });
 }
 
