@@ -12,7 +12,7 @@ namespace raw
 namespace
 {
 // Numbers of BuilderFlag in 10.x.
-constexpr int32_t kREFIT{4};
+constexpr int32_t kREFIT_IDENTICAL{20};
 constexpr int32_t kREFIT_INDIVIDUAL{23};
 constexpr int32_t kSTRICT_NANS{24};
 constexpr int32_t kDISTRIBUTIVE_INDEPENDENCE{28};
@@ -167,7 +167,7 @@ TEST_F(SlotsOfFlags, aRecorderOfTheBuilderGetsTheErrorsOfItsBuilds)
 {
     RawRecorder recorder;
     prepareBuilder = [&](Object builder) { call<void>(builder, slots::kVBuilder_setErrorRecorder, recorder.object()); };
-    setFlags({kREFIT, kREFIT_INDIVIDUAL}); // The one excludes the other.
+    setFlags({kREFIT_IDENTICAL, kREFIT_INDIVIDUAL}); // The one excludes the other.
     EXPECT_EQ(buildPlan(), nullptr);
     ASSERT_FALSE(recorder.errors.empty());
     EXPECT_NE(recorder.errors.back().second.find("kREFIT_INDIVIDUAL"), std::string::npos)
