@@ -108,7 +108,7 @@ TEST_F(DynamicExpressions, K12_expressionsEndWithTheCall)
     EXPECT_NE(said.find("[layer 'hooked']"), std::string::npos) << said;
 }
 
-//! As the public Python bindings of 10.9 do, which keep the builder of a plugin's shapes and ask it for another's types.
+//! The public Python bindings of 10.9 keep the builder of a plugin's shapes, and ask it for the types of another.
 TEST_F(DynamicExpressions, K12_buildersOfEarlierCallsAnswerNull)
 {
     IExprBuilder* kept{nullptr};
