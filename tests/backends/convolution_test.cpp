@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <random>
 
 namespace tenon::test
 {
@@ -88,6 +89,27 @@ TEST(CpuConvolution, windows)
     expectForm({{1, 10, 9, 8}, 40, {1, 3}, 1, {2, 1}, {1, 1}, {0, 0}, {1, 2}});
     expectForm({{1, 10, 9, 8}, 7, {5, 1}, 1, {1, 2}, {1, 1}, {2, 0}, {1, 0}});
     expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
+}
+
+//! Rows within a line and across lines, whole and half vectors at the end, and what tiles leave. Repeated, it goes on
+//! with other shapes.
+TEST(CpuConvolution, tilesOfAllSizes)
+{
+    static std::mt19937 random{17};
+    auto const between = [](int64_t low, int64_t high) { return std::uniform_int_distribution{low, high}(random); };
+    for (int32_t i = 0; i < 10; ++i)
+    {
+        int64_t const height = between(1, 3);
+        int64_t const width = between(1, 3);
+        int64_t const stride = height == 3 && width == 3 ? 2 : between(1, 2); // Or minimal filtering may do it.
+        int64_t const dilation = between(1, 2);
+        Form const form{{between(1, 2), between(5, 40), between(5, 12), between(5, 60)}, between(1, 90),
+            {height, width}, 1, {stride, stride}, {dilation, dilation}, {between(0, 2), between(0, 2)},
+            {between(0, 2), between(0, 2)}};
+        SCOPED_TRACE(fmt::format("{} channels, {} x {}, {} maps, kernel {} x {}, stride {}, dilation {}", form.x[1],
+            form.x[2], form.x[3], form.maps, height, width, stride, dilation));
+        expectForm(form, "rows", i % 2 == 0);
+    }
 }
 
 TEST(CpuConvolution, volumes)

@@ -2,6 +2,7 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/amx.h"
 #include "backends/cpu/gemm_dots.h"
+#include "backends/cpu/gemm_rows.h"
 #include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa_functions.h"
 
@@ -10,128 +11,6 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 
 namespace
 {
-//! The rows of one tile.
-template <typename T>
-struct Located
-{
-    T const* pointers[kMaxSegments * kMaxTileRows];
-    uint8_t active[kMaxSegments];
-    int64_t activeCount;
-};
-
-//! Whether no window leaves the image.
-bool staysInside(GemmWindow const& w)
-{
-    return w.padTop == 0 && w.padLeft == 0
-        && (w.outHeight - 1) * w.strideY + (w.kernelHeight - 1) * w.dilationY < w.inHeight
-        && (w.outWidth - 1) * w.strideX + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
-}
-
-//! Pointers to the segments of rows; those that lie outside for all rows of a tile are left out.
-template <typename T>
-class RowLocator
-{
-  public:
-    explicit RowLocator(Gemm<T> const& gemm)
-        : mGemm{gemm},
-          mIsInside{gemm.window != nullptr && staysInside(*gemm.window)}
-    {
-    }
-    //! Of rows [row, row + count).
-    void locate(int64_t row, int32_t count, Located<T>& located) const
-    {
-        Gemm<T> const& g = mGemm;
-        if (g.window == nullptr)
-        {
-            for (int32_t r = 0; r < count; ++r)
-                located.pointers[r] = g.a + (row + r) * g.aStride;
-            located.active[0] = 0;
-            located.activeCount = 1;
-            return;
-        }
-        Corner corners[kMaxTileRows];
-        findCorners(*g.window, row, count, corners);
-        if (mIsInside)
-            locateInside(*g.window, count, corners, located);
-        else
-            locateClipped(*g.window, count, corners, located);
-    }
-
-  private:
-    //! The first element of a window.
-    struct Corner
-    {
-        T const* image;
-        int64_t top;
-        int64_t left;
-    };
-
-    void findCorners(GemmWindow const& w, int64_t row, int32_t count, Corner* corners) const
-    {
-        int64_t const pixels = w.outHeight * w.outWidth;
-        int64_t image = row / pixels;
-        int64_t y = (row - image * pixels) / w.outWidth;
-        int64_t x = row - image * pixels - y * w.outWidth;
-        for (int32_t r = 0; r < count; ++r)
-        {
-            corners[r] = {mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft};
-            if (++x < w.outWidth)
-                continue;
-            x = 0;
-            if (++y < w.outHeight)
-                continue;
-            y = 0;
-            ++image;
-        }
-    }
-    void locateInside(GemmWindow const& w, int32_t count, Corner const* corners, Located<T>& located) const
-    {
-        T const** to = located.pointers;
-        for (int32_t r = 0; r < count; ++r)
-            to[r] = corners[r].image + corners[r].top * w.lineStride + corners[r].left * w.pixelStride;
-        int64_t const segments = w.kernelHeight * w.kernelWidth;
-        for (int64_t s = 0, ky = 0, kx = 0; s < segments; ++s, to += count)
-        {
-            located.active[s] = static_cast<uint8_t>(s);
-            int64_t const offset = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
-            for (int32_t r = 0; r < count; ++r)
-                to[r] = located.pointers[r] + offset;
-            if (++kx == w.kernelWidth)
-            {
-                kx = 0;
-                ++ky;
-            }
-        }
-        located.activeCount = segments;
-    }
-    void locateClipped(GemmWindow const& w, int32_t count, Corner const* corners, Located<T>& located) const
-    {
-        located.activeCount = 0;
-        T const** to = located.pointers;
-        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
-            for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
-            {
-                bool isAny{false};
-                for (int32_t r = 0; r < count; ++r)
-                {
-                    int64_t const inY = corners[r].top + ky * w.dilationY;
-                    int64_t const inX = corners[r].left + kx * w.dilationX;
-                    bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight)
-                        && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
-                    to[r] = isInside ? corners[r].image + inY * w.lineStride + inX * w.pixelStride : mGemm.zeros;
-                    isAny = isAny || isInside;
-                }
-                if (!isAny)
-                    continue;
-                located.active[located.activeCount++] = static_cast<uint8_t>(ky * w.kernelWidth + kx);
-                to += count;
-            }
-    }
-
-    Gemm<T> const& mGemm;
-    bool mIsInside;
-};
-
 //! Tiles of one height side by side: as many as a block of `width` panels takes.
 struct TileRow
 {
@@ -275,7 +154,8 @@ class WidenedBlock<float>
     }
     void run(TileRow const& tiles, Located<float> const& located, int64_t row, int32_t, Fetch fetch)
     {
-        tiles.last(Tile{mGemm, mGemm.b, located.pointers, located.active, located.activeCount, row, mPanel, fetch});
+        tiles.last(Tile{mGemm, mGemm.b, located.pointers, located.active, located.activeCount, row, mPanel, fetch,
+            located.rowStride});
     }
 
   private:
@@ -317,23 +197,32 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
-        locator.locate(row, set.sizes[kind], located);
+        int32_t own{kind};
+        bool const isEven = locator.locateEven(row, set.sizes[kind], located);
+        if (!isEven)
+        {
+            while (set.sizes[own] > kMaxTileRows)
+                ++own;
+            locator.locate(row, set.sizes[own], located);
+        }
+        int32_t const height = set.sizes[own];
         // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
         // An only tile takes no longer than its panels do to arrive: what it fetches would come in their way.
-        bool const isOnly = tiles == 0 && row + set.sizes[kind] >= share.lastRow;
+        bool const isOnly = tiles == 0 && row + height >= share.lastRow;
         Fetch fetch{reinterpret_cast<char const*>(&located), 0};
         if (hasNext && !isOnly && tiles < width)
             fetch = {next + tiles * depth * nextStep, nextStep};
         else if (panel == share.firstPanel && !isOnly && g.window == nullptr)
-            fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
-                set.sizes[kind] * static_cast<int64_t>(sizeof(T))};
-        TileRow side{width, set.functions[0][kind], set.functions[endsInHalf ? 1 : 0][kind], nullptr};
+            fetch = {reinterpret_cast<char const*>(located.pointers[0] + height * g.aStride),
+                height * static_cast<int64_t>(sizeof(T))};
+        TileFunction const(&functions)[2][6] = set.functions[isEven ? 1 : 0];
+        TileRow side{width, functions[0][own], functions[endsInHalf ? 1 : 0][own], nullptr};
 #ifdef __AVX512F__
         if (byDots)
-            side.dots = kDotTiles[width - 1][kind];
+            side.dots = kDotTiles[width - 1][own];
 #endif
-        block.run(side, located, row, set.sizes[kind], fetch);
-        row += set.sizes[kind];
+        block.run(side, located, row, height, fetch);
+        row += height;
     }
 }
 
@@ -363,7 +252,7 @@ void runByRows(Gemm<float> const& g, GemmShare const& share)
         for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
         {
             bool const endsInHalf = g.columns - panel * kPanel <= kLanes / 2;
-            set.functions[endsInHalf ? 1 : 0][kind](
+            set.functions[0][endsInHalf ? 1 : 0][kind](
                 Tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{}});
         }
     }

@@ -74,10 +74,24 @@ TENON_INLINE F8 lowHalf(F16 x)
 {
     return {_mm512_castps512_ps256(x.v)};
 }
+TENON_INLINE F8 highHalf(F16 x)
+{
+    return {_mm512_extractf32x8_ps(x.v, 1)};
+}
 //! The upper half is zero.
 TENON_INLINE F16 widen(F8 x)
 {
     return {_mm512_insertf32x8(_mm512_setzero_ps(), x.v, 0)};
+}
+//! Both halves are x.
+TENON_INLINE F16 twice(F8 x)
+{
+    return {_mm512_broadcast_f32x8(x.v)};
+}
+//! The lower half of one and the upper half of another.
+TENON_INLINE F16 joinHalves(F16 low, F16 high)
+{
+    return {_mm512_mask_blend_ps(0xFF00, low.v, high.v)};
 }
 TENON_INLINE F16 operator+(F16 a, F16 b)
 {
@@ -264,9 +278,21 @@ TENON_INLINE F8 lowHalf(F16 x)
 {
     return {x.lo};
 }
+TENON_INLINE F8 highHalf(F16 x)
+{
+    return {x.hi};
+}
 TENON_INLINE F16 widen(F8 x)
 {
     return {x.v, _mm256_setzero_ps()};
+}
+TENON_INLINE F16 twice(F8 x)
+{
+    return {x.v, x.v};
+}
+TENON_INLINE F16 joinHalves(F16 low, F16 high)
+{
+    return {low.lo, high.hi};
 }
 TENON_INLINE F16 operator+(F16 a, F16 b)
 {
