@@ -47,10 +47,14 @@ class TeamWorker
         mLane = lane;
         mGiven.set(mGiven.value() + 1);
     }
-    //! Until what was given last is done.
-    void await(SpinTime spin) noexcept
+    //! Until what was given last is done, or taken back if it has not begun.
+    void end(SpinTime spin) noexcept
     {
-        mDone.waitWhile(mGiven.value() - 1, spin, tWithinRuns);
+        uint32_t const round = mGiven.value();
+        if (decide(round))
+            return;
+        for (uint32_t done = mDone.value(); done != round; done = mDone.value())
+            mDone.waitWhile(done, spin, tWithinRuns);
     }
 
     TeamWorker* next{nullptr}; //!< In the pool's list of those that have nothing to do.
@@ -65,18 +69,28 @@ class TeamWorker
     {
         SpinTime spin{0};
         SpinHistory betweenRuns;
-        for (uint32_t round = 0;; ++round)
+        for (uint32_t round = 0;;)
         {
             mGiven.waitWhile(round, spin, betweenRuns);
+            round = mGiven.value();
+            if (!decide(round))
+                continue;
             spin = mTeam->mLease.spin / kOfTimeWithinRuns;
             _mm_setcsr(mTeam->mFloatMode);
             mTeam->runLane(mLane);
-            mDone.set(round + 1); // The team may be gone from here on.
+            mDone.set(round); // The team may be gone from here on.
         }
+    }
+    //! Whether what was given begins or is taken back; true for who comes first. What was given before is decided.
+    bool decide(uint32_t round) noexcept
+    {
+        uint32_t before = round - 1;
+        return mDecided.compare_exchange_strong(before, round, std::memory_order_acq_rel);
     }
 
     WaitWord mGiven;
     WaitWord mDone;
+    std::atomic<uint32_t> mDecided{0};
     Team* mTeam{nullptr};
     int32_t mLane{0};
 };
@@ -175,16 +189,26 @@ void Team::run(Work work, void* context) noexcept
     runLane(0);
 }
 
-//! Each lane wakes two others, and waits for the end of both: that of many threads costs their logarithm.
+int32_t Team::lanes() const noexcept
+{
+    return mGeneration == forkGeneration() ? mBarrier.count() : 1;
+}
+
+SpinHistory& Team::spinHistory() noexcept
+{
+    return tWithinRuns;
+}
+
+//! Each lane wakes two others, and sees to the end of both: that of many threads costs their logarithm.
 void Team::runLane(int32_t lane) noexcept
 {
     int32_t const first = 2 * lane + 1;
-    int32_t const last = std::min(first + 2, lanes());
+    int32_t const last = std::min(first + 2, mBarrier.count());
     for (int32_t child = first; child < last; ++child)
         mWorkers[static_cast<size_t>(child)]->give(*this, child);
     mWork(mContext, lane, mBarrier);
     for (int32_t child = first; child < last; ++child)
-        mWorkers[static_cast<size_t>(child)]->await(mLease.spin);
+        mWorkers[static_cast<size_t>(child)]->end(mLease.spin);
 }
 
 } // namespace tenon

@@ -50,17 +50,19 @@ class Team
     ~Team();
     Team(Team const&) = delete;
 
-    int32_t lanes() const noexcept
-    {
-        return mBarrier.count();
-    }
-    //! For barriers between some of the lanes.
+    //! One in a process forked off since the team was made.
+    int32_t lanes() const noexcept;
+    //! For what the lanes wait on beside the team's own barrier.
     SpinTime spin() const noexcept
     {
         return mLease.spin;
     }
-    //! Calls work(context, lane, barrier) on all lanes at once, this thread as lane 0; returns when all have returned.
-    //! In a process forked off since the team was made it is this thread alone, with a barrier of one.
+    //! The calling thread's, of waits within runs.
+    static SpinHistory& spinHistory() noexcept;
+    //! Calls work(context, lane, barrier) on all lanes, this thread as lane 0, and returns when all have returned. A
+    //! lane whose thread has not begun when another one's work ends is not called any more: those that need each other
+    //! meet at the barrier. In a process forked off since the team was made it is this thread alone, with a barrier of
+    //! one.
     void run(Work work, void* context) noexcept;
 
   private:

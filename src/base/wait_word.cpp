@@ -20,27 +20,6 @@ void callFutex(std::atomic<uint32_t>& word, int operation, uint32_t value) noexc
     static_assert(sizeof(word) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
     syscall(SYS_futex, &word, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
 }
-
-//! False: the time is over and the value still the old one.
-bool spinWhile(std::atomic<uint32_t> const& word, uint32_t old, SpinTime time) noexcept
-{
-    using SteadyClock = std::chrono::steady_clock;
-    for (SteadyClock::time_point end{}; time > SpinTime::zero();)
-    {
-        for (int32_t i = 0; i < kPausesPerLook; ++i)
-        {
-            _mm_pause();
-            if (word.load(std::memory_order_acquire) != old)
-                return true;
-        }
-        SteadyClock::time_point const now = SteadyClock::now();
-        if (end == SteadyClock::time_point{})
-            end = now + time;
-        else if (now >= end)
-            break;
-    }
-    return false;
-}
 } // namespace
 
 // Where others use the CPUs, too, a thread that spins may keep away the very thread that it waits for: measured beside
@@ -68,7 +47,7 @@ void WaitWord::waitWhile(uint32_t old, SpinTime spin, SpinHistory& history) noex
 {
     if (value() != old)
         return;
-    bool const inTime = spinWhile(mValue, old, history.next(spin));
+    bool const inTime = spinWhile(old, history.next(spin));
     history.ended(inTime);
     if (inTime)
         return;
@@ -76,6 +55,28 @@ void WaitWord::waitWhile(uint32_t old, SpinTime spin, SpinHistory& history) noex
     while (mValue.load(std::memory_order_seq_cst) == old)
         callFutex(mValue, FUTEX_WAIT, old);
     mSleepers.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool WaitWord::spinWhile(uint32_t old, SpinTime spin) const noexcept
+{
+    using SteadyClock = std::chrono::steady_clock;
+    if (value() != old)
+        return true;
+    for (SteadyClock::time_point end{}; spin > SpinTime::zero();)
+    {
+        for (int32_t i = 0; i < kPausesPerLook; ++i)
+        {
+            _mm_pause();
+            if (value() != old)
+                return true;
+        }
+        SteadyClock::time_point const now = SteadyClock::now();
+        if (end == SteadyClock::time_point{})
+            end = now + spin;
+        else if (now >= end)
+            break;
+    }
+    return false;
 }
 
 void WaitWord::set(uint32_t value) noexcept

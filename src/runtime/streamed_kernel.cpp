@@ -26,28 +26,24 @@ class StreamedPrepared final : public HostPrepared
     {
         return hostPrepared(*mKernel).isCollective();
     }
+    //! The kernel's, and one more when nobody reads any longer.
+    int32_t stages(int32_t lanes) const noexcept override
+    {
+        return hostPrepared(*mKernel).stages(lanes) + 1;
+    }
+    bool meets(int32_t lanes) const noexcept override
+    {
+        return hostPrepared(*mKernel).meets(lanes);
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        Result<Done> const done = runKernel(call, lane);
-        lane.barrier(); // Others may still read.
+        if (lane.stage + 1 < stages(lane.count))
+            return hostPrepared(*mKernel).run(call, lane);
         mWeights->drop(static_cast<size_t>(lane.index), static_cast<size_t>(lane.count));
-        return done;
+        return Done{};
     }
 
   private:
-    //! Whatever happens, each lane comes to the barrier.
-    Result<Done> runKernel(Call const& call, Lane const& lane) const
-    {
-        try
-        {
-            return hostPrepared(*mKernel).run(call, lane);
-        }
-        catch (std::exception const& problem)
-        {
-            return errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what());
-        }
-    }
-
     std::shared_ptr<Prepared const> mKernel;
     std::shared_ptr<StreamedWeights const> mWeights;
 };

@@ -132,12 +132,11 @@ double processorSeconds()
 
 TEST_F(RuntimeOptions, aContextSpinsForAsLongAsItsRuntimeConfigSays)
 {
-    constexpr int64_t kRows{2048}; // Work enough for another lane to be woken.
-    convRelu.add(*network, dims({1, 3, kRows, 10}));
+    convRelu.add(*network, dims({1, 3, 512, 256})); // Runs that last until the other lane is there.
     runtime->setMaxThreads(2);
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
-    DeviceArray<float> const x{randomFloats(3 * kRows * 10, 1)};
-    DeviceArray<float> const y{4 * kRows * 10};
+    DeviceArray<float> const x{randomFloats(3 * 512 * 256, 1)};
+    DeviceArray<float> const y{4 * 512 * 256};
     std::unique_ptr<IRuntimeConfig> const chosen{engine->createRuntimeConfig()};
     EXPECT_EQ(tenonGetSpin(chosen.get()), -1);
     auto const secondsBehindARun = [&](int64_t microseconds) {

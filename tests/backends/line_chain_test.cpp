@@ -33,11 +33,18 @@ class SumOfLines final : public LineStep
     {
         return mForm;
     }
+    bool needsPreparing() const noexcept override
+    {
+        return mIsStaged;
+    }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mIsStaged ? 2 : 1;
+    }
     void prepareLines(Call const& call, Lane const& lane) const override
     {
-        if (mIsStaged && lane.index == 0)
+        if (lane.index == 0)
             std::fill_n(static_cast<uint8_t*>(call.scratch), mForm.ownScratch, uint8_t{1});
-        lane.barrier();
     }
     void runLines(Call const& call, LineShare const& share) const override
     {
@@ -65,9 +72,11 @@ class SumOfLines final : public LineStep
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        prepareLines(call, lane);
         auto const [first, last] = lane.part(mForm.images * mForm.outHeight);
-        runLines(call, {first, last});
+        if (lane.stage + 1 < stages(lane.count))
+            prepareLines(call, lane);
+        else
+            runLines(call, {first, last});
         return Done{};
     }
 

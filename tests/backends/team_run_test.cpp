@@ -24,10 +24,20 @@ using Work = std::function<Result<Done>(Lane const& lane)>;
 class TestKernel final : public HostPrepared
 {
   public:
-    TestKernel(Work work, bool isCollective)
+    TestKernel(Work work, bool isCollective, int32_t stages, bool meets)
         : mWork{std::move(work)},
-          mIsCollective{isCollective}
+          mIsCollective{isCollective},
+          mStages{stages},
+          mMeets{meets}
     {
+    }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mStages;
+    }
+    bool meets(int32_t) const noexcept override
+    {
+        return mMeets;
     }
     bool isCollective() const noexcept override
     {
@@ -41,6 +51,8 @@ class TestKernel final : public HostPrepared
   private:
     Work mWork;
     bool mIsCollective;
+    int32_t mStages;
+    bool mMeets;
 };
 
 //! Launches for the CPU's device.
@@ -49,20 +61,34 @@ class Steps
   public:
     void add(int32_t stream, Work work, bool isFence = false, float cost = 2.0F, bool isCollective = true)
     {
+        addStaged(stream, std::move(work), {.isFence = isFence, .cost = cost, .isCollective = isCollective});
+    }
+    struct Form
+    {
+        bool isFence{false};
+        float cost{2.0F};
+        bool isCollective{true};
+        int32_t stages{1};
+        bool meets{false};
+    };
+    void addStaged(int32_t stream, Work work, Form const& form)
+    {
         Launch launch;
-        launch.prepared = &mKernels.emplace_back(std::move(work), isCollective);
+        launch.prepared = &mKernels.emplace_back(std::move(work), form.isCollective, form.stages, form.meets);
         launch.step = static_cast<int32_t>(mLaunches.size());
         launch.stream = stream;
-        launch.isFence = isFence;
-        launch.cost = cost;
+        launch.isFence = form.isFence;
+        launch.cost = form.cost;
         mLaunches.push_back(launch);
     }
-    Result<RunEnd> run(int32_t threads, ContinueCheck const* mayContinue = nullptr)
+    Result<RunEnd> run(
+        int32_t threads, ContinueCheck const* mayContinue = nullptr, StepObserver const* observer = nullptr)
     {
         RunOptions options;
         options.stream = kApartStream;
         options.hostThreads = threads;
         options.mayContinue = mayContinue;
+        options.observer = observer;
         failure = {};
         return allBackends().front().device(0).run(mLaunches, options, failure);
     }
@@ -154,6 +180,99 @@ TEST(TeamRun, S6_fencesHold)
         ASSERT_TRUE(steps.run(2 + round % 3));
         ASSERT_EQ(sum, std::vector<int64_t>(kCount, 19 * 1000 + 13));
     }
+}
+
+namespace
+{
+//! Steps of several stages on plain memory: each stage of a share reads what all shares wrote in the stage before.
+class StagedSums
+{
+  public:
+    explicit StagedSums(int32_t threads)
+        : mValues(static_cast<size_t>(threads), 1)
+    {
+    }
+    Work of(bool meets)
+    {
+        return [this, meets](Lane const& lane) -> Result<Done> {
+            if (meets)
+                lane.barrier();
+            auto const index = static_cast<size_t>(lane.index);
+            std::vector<int64_t>& to = (mTurns[index]++) % 2 == 0 ? mNext : mValues;
+            std::vector<int64_t> const& from = &to == &mNext ? mValues : mNext;
+            to[index] = std::accumulate(from.begin(), from.end(), int64_t{0}) % 1000003;
+            return Done{};
+        };
+    }
+    int64_t result() const
+    {
+        return (mTurns[0] % 2 == 0 ? mValues : mNext)[0];
+    }
+
+  private:
+    std::vector<int64_t> mValues;
+    std::vector<int64_t> mNext = std::vector<int64_t>(mValues.size());
+    std::vector<int32_t> mTurns = std::vector<int32_t>(mValues.size());
+};
+} // namespace
+
+TEST(TeamRun, allLanesAreThroughAStageBeforeTheNext)
+{
+    for (int32_t const threads : {1, 2, 3, 7})
+        for (bool const isObserved : {false, true})
+        {
+            StagedSums sums{threads};
+            Steps steps;
+            int64_t wanted{1};
+            for (int32_t i = 0; i < 200; ++i)
+            {
+                int32_t const stages = 1 + i % 3;
+                bool const meets = i % 7 == 3;
+                steps.addStaged(
+                    0, sums.of(meets), {.cost = i % 2 == 0 ? 0.0F : 1000.0F, .stages = stages, .meets = meets});
+                for (int32_t stage = 0; stage < stages; ++stage)
+                    wanted = wanted * threads % 1000003;
+            }
+            std::vector<int32_t> seen;
+            std::thread::id const caller = std::this_thread::get_id();
+            bool isCaller{true};
+            StepObserver const observer = [&](Launch const& launch, double) {
+                seen.push_back(launch.step);
+                isCaller = isCaller && std::this_thread::get_id() == caller;
+                return true;
+            };
+            ASSERT_TRUE(steps.run(threads, nullptr, isObserved ? &observer : nullptr));
+            EXPECT_EQ(sums.result(), wanted) << threads;
+            EXPECT_TRUE(isCaller);
+            std::vector<int32_t> all(isObserved ? 200 : 0);
+            std::iota(all.begin(), all.end(), 0);
+            EXPECT_EQ(seen, all) << "each step once, not each stage";
+        }
+}
+
+//! With more lanes than CPUs and a caller that comes first, shares change hands; each is done once.
+TEST(TeamRun, sharesGoToWhoeverIsThere)
+{
+    constexpr int32_t kLanes{8};
+    int32_t foreign{0};
+    for (int32_t round = 0; round < 50; ++round)
+    {
+        std::array<std::atomic<int32_t>, kLanes> done{};
+        std::atomic<int32_t> byCaller{0};
+        std::thread::id const caller = std::this_thread::get_id();
+        Steps steps;
+        for (int32_t i = 0; i < 20; ++i)
+            steps.add(0, [&](Lane const& lane) -> Result<Done> {
+                ++done[static_cast<size_t>(lane.index)];
+                byCaller += lane.index != 0 && std::this_thread::get_id() == caller ? 1 : 0;
+                return Done{};
+            });
+        ASSERT_TRUE(steps.run(kLanes));
+        for (std::atomic<int32_t> const& each : done)
+            EXPECT_EQ(each, 20);
+        foreign += byCaller;
+    }
+    EXPECT_GT(foreign, 0) << "the caller waited for threads that were not there yet";
 }
 
 TEST(TeamRun, aStepThatFailsEndsTheRunAtTheNextFence)

@@ -99,6 +99,36 @@ TEST(Team, manyRunsAtOnce)
         });
 }
 
+//! Whoever is not there when lane 0 is done already is not waited for, and is not called when it comes.
+TEST(Team, aLaneThatHasNotBegunIsTakenBack)
+{
+    constexpr int32_t kLanes{6};
+    int64_t calls{0};
+    for (SpinTime const spin : {kNever, SpinTime{100}})
+        for (int32_t i = 0; i < 500; ++i)
+        {
+            Team team{kLanes, kLanes, spin};
+            for (int32_t again = 0; again < 2; ++again)
+            {
+                std::array<std::atomic<int32_t>, kLanes> called{};
+                std::atomic<int32_t> inside{0};
+                runOn(team, [&](int32_t lane, TeamBarrier&) {
+                    ++inside;
+                    ++called[static_cast<size_t>(lane)];
+                    --inside;
+                });
+                EXPECT_EQ(inside, 0) << "a lane is still at work";
+                EXPECT_EQ(called[0], 1);
+                for (std::atomic<int32_t> const& each : called)
+                {
+                    EXPECT_LE(each, 1);
+                    calls += each;
+                }
+            }
+        }
+    EXPECT_LT(calls, 2 * 500 * 2 * kLanes) << "none was late in 2,000 runs";
+}
+
 //! The CPU time that a lane takes to wait while lane 0 does something else.
 double secondsOfWaiting(SpinTime spin, std::chrono::milliseconds time)
 {
@@ -152,7 +182,10 @@ TEST(Team, lanesComputeAsTheirCallerDoes)
         _mm_setcsr(mode);
         Team team{3, 3, kNever};
         std::array<uint32_t, 3> modes{};
-        runOn(team, [&](int32_t lane, TeamBarrier&) { modes[static_cast<size_t>(lane)] = _mm_getcsr(); });
+        runOn(team, [&](int32_t lane, TeamBarrier& barrier) {
+            modes[static_cast<size_t>(lane)] = _mm_getcsr();
+            barrier.wait();
+        });
         for (uint32_t const found : modes)
             EXPECT_EQ(found & kFlushToZero, mode & kFlushToZero);
     }
@@ -164,9 +197,10 @@ TEST(Team, signalsOfOthersGoToTheProgramsThreads)
     Team team{2, 2, kNever};
     sigset_t blocked;
     sigemptyset(&blocked);
-    runOn(team, [&](int32_t lane, TeamBarrier&) {
+    runOn(team, [&](int32_t lane, TeamBarrier& barrier) {
         if (lane == 1)
             pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        barrier.wait();
     });
     EXPECT_EQ(sigismember(&blocked, SIGINT), 1);
     EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);

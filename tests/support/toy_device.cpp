@@ -283,7 +283,7 @@ Result<Done> ToyDevice::runNow(std::span<Launch const> launches, RunOptions cons
     PacedCheck check{options.mayContinue};
     for (Launch const& launch : launches)
     {
-        auto done = hostPrepared(*launch.prepared).run(launch.call, Lane{});
+        auto done = hostPrepared(*launch.prepared).runAlone(launch.call);
         if (!done)
         {
             failure = {launch.step, done.error()};

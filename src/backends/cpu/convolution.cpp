@@ -57,13 +57,18 @@ class PreparedConvolution final : public LineStep
     {
         return mForm;
     }
+    bool needsPreparing() const noexcept override
+    {
+        return mStaging.isUsed;
+    }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mStaging.isUsed ? 2 : 1;
+    }
     void prepareLines(Call const& call, Lane const& lane) const override
     {
-        if (!mStaging.isUsed)
-            return;
         copyLines({static_cast<T const*>(call.inputs[0]), mInHeight, mInWidth, mIsLinear}, mStaging, mGeometry,
             stagedLines(call), lane);
-        lane.barrier();
     }
     void runLines(Call const& call, LineShare const& share) const override
     {
@@ -79,7 +84,11 @@ class PreparedConvolution final : public LineStep
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        prepareLines(call, lane);
+        if (mStaging.isUsed && lane.stage == 0)
+        {
+            prepareLines(call, lane);
+            return Done{};
+        }
         // Where lanes need memory, more of them than were prepared for have none.
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
         if (lane.index >= lanes)

@@ -121,14 +121,18 @@ class VolumeProducts
     {
         return mMemory.bytes() + static_cast<size_t>(mPlanes.elements()) * sizeof(T);
     }
+    int32_t stages() const noexcept
+    {
+        return mPlanes.isAsItIs ? 1 : 2;
+    }
     void operator()(Call const& call, Lane const& lane) const
     {
         auto const* x = static_cast<T const*>(call.inputs[0]);
         if (!mPlanes.isAsItIs)
         {
             auto* const joined = reinterpret_cast<T*>(static_cast<std::byte*>(call.scratch) + mMemory.bytes());
-            copyPlanes(mPlanes, x, joined, lane);
-            lane.barrier();
+            if (lane.stage == 0)
+                return copyPlanes(mPlanes, x, joined, lane);
             x = joined;
         }
         if (std::optional<Lane> const mine = mMemory.withMemory(lane))
@@ -193,7 +197,8 @@ Step stepOfVolumes(StepSource<LoadedVolumes> const& from)
     return withStorage(out.dtype, [&]<typename T>(T) {
         VolumeProducts<T> products{from.loaded, std::move(planes), window, std::move(epilogue), hasBias, from.threads};
         size_t const scratch = products.scratchBytes();
-        return teamStep(std::move(products), scratch);
+        int32_t const stages = products.stages();
+        return teamStep(std::move(products), scratch, stages);
     });
 }
 

@@ -95,6 +95,10 @@ class PreparedWinograd final : public HostPrepared
                    std::max(together, mMostLanes * mostOfBlock()) * mParts * (mTiles.channels + mTiles.maps))
             * sizeof(float);
     }
+    int32_t stages(int32_t lanes) const noexcept override
+    {
+        return areTogether(lanes) ? 2 : 1;
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
@@ -106,8 +110,8 @@ class PreparedWinograd final : public HostPrepared
         auto* const scratch = static_cast<float*>(call.scratch);
         // More lanes than were prepared for have no memory.
         int64_t const lanes = std::min<int64_t>(lane.count, mMostLanes);
-        Lane const mine{lane.index, static_cast<int32_t>(lanes), lane.wait, lane.team};
-        if (!mIsApart && lanes == lane.count && lanes > 1)
+        Lane const mine{lane.index, static_cast<int32_t>(lanes), lane.stage};
+        if (areTogether(lane.count))
             runTogether(tiles, scratch, mine);
         else if (lane.index < lanes)
             runApart(tiles, scratch, mine);
@@ -115,6 +119,11 @@ class PreparedWinograd final : public HostPrepared
     }
 
   private:
+    //! Whether lanes share the tiles' transforms.
+    bool areTogether(int64_t lanes) const noexcept
+    {
+        return !mIsApart && lanes > 1 && lanes <= mMostLanes;
+    }
     //! Blocks are of one size: none of them holds what is left over alone.
     int64_t mostOfBlock() const noexcept
     {
@@ -161,9 +170,12 @@ class PreparedWinograd final : public HostPrepared
         StorageFunctions<T> const& isa = storageFunctions<T>();
         float* const in = scratch;
         float* const out = in + mCount * mParts * mTiles.channels;
-        auto const [firstTile, lastTile] = lane.part(mCount);
-        isa.winogradInput(tiles, firstTile, lastTile, in + firstTile * mTiles.channels, mCount * mTiles.channels);
-        lane.barrier();
+        if (lane.stage == 0)
+        {
+            auto const [first, last] = lane.part(mCount);
+            isa.winogradInput(tiles, first, last, in + first * mTiles.channels, mCount * mTiles.channels);
+            return;
+        }
         GemmShare const share = shareOf(mCount, mTiles.maps, lane.index, lane.count);
         if (share.firstRow >= share.lastRow || share.firstPanel >= share.lastPanel)
             return;

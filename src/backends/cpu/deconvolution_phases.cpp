@@ -259,15 +259,15 @@ Step joinedStep(DepthPlanes planes, Items lines, LaneMemory memory, LinesByPhase
     auto const run = [planes = std::move(planes), lines, memory, products = std::move(products)](
                          Call const& call, Lane const& lane) {
         auto* const joined = reinterpret_cast<T*>(static_cast<std::byte*>(call.scratch) + memory.bytes());
-        copyPlanes(planes, static_cast<T const*>(call.inputs[0]), joined, lane);
-        lane.barrier();
-        if (std::optional<Lane> const mine = memory.withMemory(lane))
+        if (lane.stage == 0)
+            copyPlanes(planes, static_cast<T const*>(call.inputs[0]), joined, lane);
+        else if (std::optional<Lane> const mine = memory.withMemory(lane))
         {
             auto const [first, last] = mine->part(lines.count, lines.grain);
             products.run(call, joined, first, last, memory.of(*mine, call.scratch));
         }
     };
-    return teamStep(run, bytes);
+    return teamStep(run, bytes, 2);
 }
 
 Step stepOfPhases(StepSource<LoadedPhases> const& from)

@@ -68,7 +68,7 @@ class GridSampleStep final : public HostPrepared
         auto const* grid = static_cast<T const*>(call.inputs[1]);
         auto* out = static_cast<T*>(call.outputs[0]);
         int64_t const blocks = (mPoints.outPlane + kGridBlock - 1) / kGridBlock;
-        auto const [first, last] = Lane{lane.index, lanes, nullptr, nullptr}.part(mImages * blocks);
+        auto const [first, last] = Lane{lane.index, lanes}.part(mImages * blocks);
         GridPoints<T> points = mPoints;
         points.places = places;
         points.weights = weights;

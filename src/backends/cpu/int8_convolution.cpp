@@ -57,6 +57,10 @@ class PreparedInt8Convolution final : public HostPrepared
     {
         return static_cast<size_t>(mThreads * mLaneBytes + (mStaging.isUsed ? mInputElements : 0));
     }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mStaging.isUsed ? 2 : 1;
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         Geometry const& g = mGeometry;
@@ -65,8 +69,11 @@ class PreparedInt8Convolution final : public HostPrepared
         if (mStaging.isUsed)
         {
             int8_t* const staged = scratch + mThreads * mLaneBytes;
-            copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane);
-            lane.barrier();
+            if (lane.stage == 0)
+            {
+                copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane);
+                return Done{};
+            }
             x = staged;
         }
         int32_t const lanes = std::min(lane.count, mThreads); // More than were prepared for have no memory.

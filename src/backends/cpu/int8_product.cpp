@@ -136,6 +136,10 @@ class PreparedInt8Product final : public HostPrepared
     {
         return static_cast<size_t>(mThreads * mLaneBytes + mPackedBytes + mShiftBytes);
     }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mPackedBytes > 0 ? 2 : 1;
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         if (mShapes.ofA.empty())
@@ -143,10 +147,10 @@ class PreparedInt8Product final : public HostPrepared
         auto* const scratch = static_cast<int8_t*>(call.scratch);
         int8_t* const packed = scratch + mThreads * mLaneBytes;
         auto* const shifts = reinterpret_cast<int32_t*>(packed + mPackedBytes);
-        if (mPackedBytes > 0)
+        if (mPackedBytes > 0 && lane.stage == 0)
         {
             packB(static_cast<int8_t const*>(call.inputs[1]), packed, shifts, lane);
-            lane.barrier();
+            return Done{};
         }
         int32_t const lanes = std::min(lane.count, mThreads); // More than were prepared for have no memory.
         if (lane.index < lanes)

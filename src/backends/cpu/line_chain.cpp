@@ -153,13 +153,14 @@ void LineChain::run(Lane const& lane) const
 {
     Member const& head = mMembers[0];
     LineForm const& form = mMembers[mCount - 1].form;
-    head.step->prepareLines(head.launch->call, lane);
+    if (lane.stage + 1 < stages())
+        return head.step->prepareLines(head.launch->call, lane);
     int32_t const lanes = std::min(lane.count, head.form.lanes);
     if (lane.index >= lanes)
         return;
     char* const memory =
         static_cast<char*>(head.launch->call.scratch) + head.form.ownScratch + lane.index * kStripBytes;
-    auto const [first, last] = Lane{lane.index, lanes, nullptr, nullptr}.part(form.images * form.outHeight);
+    auto const [first, last] = Lane{lane.index, lanes}.part(form.images * form.outHeight);
     Done done{};
     for (int64_t at = first; at < last;)
     {

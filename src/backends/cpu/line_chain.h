@@ -20,7 +20,11 @@ class LineChain
     {
         return mCount;
     }
-    //! One lane's part, without a barrier behind it.
+    int32_t stages() const noexcept
+    {
+        return mMembers[0].step->needsPreparing() ? 2 : 1;
+    }
+    //! One lane's part of a stage.
     void run(Lane const& lane) const;
 
     //! Scratch memory of a step for the strips of a chain that begins with it.

@@ -156,22 +156,27 @@ class PreparedProduct final : public HostPrepared
         return static_cast<size_t>(mPackedFloats + mThreads * mLaneFloats) * sizeof(float)
             + static_cast<size_t>(mTurnedElements) * sizeof(T);
     }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mPackedFloats + mTurnedElements > 0 ? 2 : 1;
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         auto* const packed = static_cast<float*>(call.scratch);
         float* const scratch = packed + mPackedFloats;
         T* const turned = reinterpret_cast<T*>(scratch + mThreads * mLaneFloats);
-        if (mPackedFloats > 0)
-            packB(static_cast<T const*>(call.inputs[1]), packed, lane);
-        if (mTurnedElements > 0)
-            turnA(static_cast<T const*>(call.inputs[0]), turned, lane);
-        if (mPackedFloats + mTurnedElements > 0)
-            lane.barrier();
+        if (lane.stage + 1 < stages(lane.count))
+        {
+            if (mPackedFloats > 0)
+                packB(static_cast<T const*>(call.inputs[1]), packed, lane);
+            if (mTurnedElements > 0)
+                turnA(static_cast<T const*>(call.inputs[0]), turned, lane);
+            return Done{};
+        }
         // Where lanes need memory, more of them than were prepared for have none.
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
         if (lane.index < lanes)
-            multiply(
-                call, packed, turned, scratch + lane.index * mLaneFloats, Lane{lane.index, lanes, nullptr, nullptr});
+            multiply(call, packed, turned, scratch + lane.index * mLaneFloats, Lane{lane.index, lanes});
         return Done{};
     }
 

@@ -108,19 +108,20 @@ class Mixture
     {
         return static_cast<size_t>(mForm.sharedFloats()) * sizeof(float) + mMemory.bytes();
     }
+    static constexpr int32_t kStages{4};
     void operator()(Call const& call, Lane const& lane) const
     {
-        if (lane.index == 0)
+        if (lane.stage == 0 && lane.index == 0)
             sortSlots(call);
-        lane.barrier();
-        gatherRows(call, lane);
-        lane.barrier();
+        if (lane.stage == 1)
+            gatherRows(call, lane);
         std::optional<Lane> const mine = mMemory.withMemory(lane);
-        float* const own = mine ? mMemory.of(*mine, shared(call) + mForm.sharedFloats()) : nullptr;
-        if (mine)
+        if (!mine || lane.stage < 2)
+            return;
+        float* const own = mMemory.of(*mine, shared(call) + mForm.sharedFloats());
+        if (lane.stage == 2)
             goUp(call, *mine, own);
-        lane.barrier();
-        if (mine)
+        else
             goDown(call, *mine, own);
     }
 
@@ -315,7 +316,7 @@ Step stepOfMoE(StepOf<MoE> const& from)
     return withStorage(from.outputs[0].dtype, [&]<typename T>(T) {
         Mixture<T> mixture{from.layer(), form, hasBias, from.threads};
         size_t const scratch = mixture.scratchBytes();
-        return teamStep(std::move(mixture), scratch);
+        return teamStep(std::move(mixture), scratch, Mixture<T>::kStages);
     });
 }
 

@@ -98,11 +98,12 @@ Step stepOfPlanes(StepOf<Pooling> const& from)
                 auto const [first, last] = lane.part(lines);
                 storageFunctions<T>().runPool(pool, first, last);
             };
-            share(form.within, call.inputs[0], call.scratch, form.linesWithin);
-            lane.barrier();
-            share(form.across, call.scratch, call.outputs[0], form.linesAcross);
+            if (lane.stage == 0)
+                share(form.within, call.inputs[0], call.scratch, form.linesWithin);
+            else
+                share(form.across, call.scratch, call.outputs[0], form.linesAcross);
         };
-        return teamStep(run, form.elements * sizeof(T));
+        return teamStep(run, form.elements * sizeof(T), 2);
     });
 }
 

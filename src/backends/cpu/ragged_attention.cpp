@@ -125,10 +125,13 @@ class RaggedAttending
     }
     void operator()(Call const& call, Lane const& lane) const
     {
-        auto const [firstElement, lastElement] = lane.part(mElements, kPanel);
-        auto* const out = static_cast<T*>(call.outputs[0]);
-        std::fill(out + firstElement, out + lastElement, T{}); // What no sequence has, and queries that see no key.
-        lane.barrier();
+        if (lane.stage == 0)
+        {
+            auto const [first, last] = lane.part(mElements, kPanel);
+            auto* const out = static_cast<T*>(call.outputs[0]);
+            std::fill(out + first, out + last, T{}); // What no sequence has, and queries that see no key.
+            return;
+        }
         std::optional<Lane> const mine = mMemory.withMemory(lane);
         if (!mine)
             return;
@@ -236,7 +239,7 @@ Step stepOfRaggedAttention(StepOf<RaggedAttention> const& from)
     return withStorage(from.inputs[0].dtype, [&]<typename T>(T) {
         RaggedAttending<T> attending{form, volumeOf(from.outputs[0].extents), from.threads};
         size_t const scratch = attending.scratchBytes();
-        return teamStep(std::move(attending), scratch);
+        return teamStep(std::move(attending), scratch, 2);
     });
 }
 

@@ -49,7 +49,7 @@ class RaggedSoftMaxStep final : public HostPrepared
             return Done{};
         auto const* bounds = static_cast<Index const*>(call.inputs[1]);
         float* const scratch = kIsFloat<T> ? nullptr : static_cast<float*>(call.scratch) + lane.index * mLength;
-        auto const [first, last] = Lane{lane.index, lanes, nullptr, nullptr}.part(mRows);
+        auto const [first, last] = Lane{lane.index, lanes}.part(mRows);
         for (int64_t row = first; row < last; ++row)
         {
             auto const length = std::clamp<int64_t>(static_cast<int64_t>(bounds[row]), 0, mLength);

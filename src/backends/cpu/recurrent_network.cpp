@@ -138,11 +138,15 @@ class PreparedRecurrentNetwork final : public HostPrepared
         return static_cast<size_t>(mShapes.directions * mScratch.size) * sizeof(float)
             + static_cast<size_t>(mShapes.directions * mShapes.batch) * sizeof(int64_t);
     }
+    // Directions that nobody shares need nobody else; the others have a meeting behind each step.
+    bool meets(int32_t lanes) const noexcept override
+    {
+        return lanes > mShapes.directions;
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         RecurrentGroup const group = groupOf(lane);
-        // Directions that nobody shares need nobody else.
-        bool const isShared = lane.count > mShapes.directions;
+        bool const isShared = meets(lane.count);
         bool const isSteppedTogether = isShared && workers(lane.count / mShapes.directions + 1) > 1;
         if (group.lane.index == 0)
             begin(call, group);
@@ -183,11 +187,11 @@ class PreparedRecurrentNetwork final : public HostPrepared
     RecurrentGroup groupOf(Lane const& lane) const
     {
         if (mShapes.directions == 1 || lane.count == 1)
-            return {0, mShapes.directions, Lane{lane.index, lane.count, nullptr, nullptr}};
+            return {0, mShapes.directions, Lane{lane.index, lane.count}};
         int32_t const half = lane.count / 2;
         bool const isFirst = lane.index < half;
         return {isFirst ? 0 : 1, isFirst ? 1 : 2,
-            Lane{isFirst ? lane.index : lane.index - half, isFirst ? half : lane.count - half, nullptr, nullptr}};
+            Lane{isFirst ? lane.index : lane.index - half, isFirst ? half : lane.count - half}};
     }
     float* scratchOf(Call const& call, int64_t direction) const
     {

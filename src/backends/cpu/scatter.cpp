@@ -52,11 +52,12 @@ class Scattering
         constexpr int64_t kGrain{4096};
         auto const [first, last] = lane.part(mPlan.bytes, kGrain);
         auto* const out = static_cast<uint8_t*>(call.outputs[0]);
+        if (lane.stage == 1)
+            return lane.index == 0 ? write(call, out) : Done{};
         if (first < last)
             std::memcpy(
                 out + first, static_cast<uint8_t const*>(call.inputs[0]) + first, static_cast<size_t>(last - first));
-        lane.barrier();
-        return lane.index == 0 ? write(call, out) : Done{};
+        return Done{};
     }
 
   private:
@@ -132,7 +133,7 @@ Step stepOfScatter(StepOf<Scatter> const& from)
         plan.axes.assign(data.extents.begin(), data.extents.begin() + depth);
         plan.axisStride.assign(strides.begin(), strides.begin() + depth);
     }
-    return teamStep(Scattering{std::move(plan)});
+    return teamStep(Scattering{std::move(plan)}, 0, 2);
 }
 
 using ScatterFile = StepFile<"scatter", "rows", offersOfScatter, stepOfScatter>;

@@ -140,10 +140,11 @@ template <typename Run>
 class TeamStep final : public HostPrepared
 {
   public:
-    TeamStep(Run run, size_t scratch, bool isCollective)
+    TeamStep(Run run, size_t scratch, bool isCollective, int32_t stages = 1)
         : mRun{std::move(run)},
           mScratch{scratch},
-          mIsCollective{isCollective}
+          mIsCollective{isCollective},
+          mStages{stages}
     {
     }
     size_t scratchBytes() const noexcept override
@@ -153,6 +154,10 @@ class TeamStep final : public HostPrepared
     bool isCollective() const noexcept override
     {
         return mIsCollective;
+    }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mStages;
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
@@ -169,13 +174,15 @@ class TeamStep final : public HostPrepared
     Run mRun;
     size_t mScratch;
     bool mIsCollective;
+    int32_t mStages;
 };
 
-//! All lanes call run(call, lane).
+//! All lanes call run(call, lane), in each stage.
 template <typename Run>
-Step teamStep(Run run, size_t scratch = 0)
+Step teamStep(Run run, size_t scratch = 0, int32_t stages = 1)
 {
-    return std::shared_ptr<Prepared const>{std::make_shared<TeamStep<Run> const>(std::move(run), scratch, true)};
+    return std::shared_ptr<Prepared const>{
+        std::make_shared<TeamStep<Run> const>(std::move(run), scratch, true, stages)};
 }
 
 //! One thread calls run(call, lane).
@@ -216,7 +223,7 @@ struct LaneMemory
     std::optional<Lane> withMemory(Lane const& lane) const noexcept
     {
         int32_t const count = floats == 0 ? lane.count : std::min(lane.count, lanes);
-        return lane.index < count ? std::optional{Lane{lane.index, count, nullptr, nullptr}} : std::nullopt;
+        return lane.index < count ? std::optional{Lane{lane.index, count}} : std::nullopt;
     }
     float* of(Lane const& lane, void* scratch) const noexcept
     {

@@ -1,8 +1,6 @@
 // TeamRun: steps one after the other on all lanes, or side by side on groups of them.
 #include "backends/cpu/team_run.h"
 
-#include "backends/cpu/line_chain.h"
-
 #include <algorithm>
 
 namespace tenon::cpu
@@ -21,6 +19,7 @@ TeamRun::TeamRun(std::span<Launch const> launches, RunOptions const& options, Ru
       mOptions{options},
       mFailure{failure},
       mTeam{team},
+      mBoard{team.spin()},
       mCheck{options.mayContinue}
 {
     for (std::atomic<size_t>& last : mLastStep)
@@ -31,8 +30,8 @@ Result<Done> TeamRun::run()
 {
     while (mNext < mLaunches.size() && !isStoppedAfter(mLaunches.size()))
     {
-        if (isCollective(mNext))
-            mTeam.run(&TeamRun::runCollective, this);
+        if (step(mNext).isCollective())
+            runCollective();
         else
             runAlone();
     }
@@ -43,119 +42,211 @@ Result<Done> TeamRun::run()
     return Done{};
 }
 
-bool TeamRun::isCollective(size_t at) const noexcept
-{
-    return hostPrepared(*mLaunches[at].prepared).isCollective();
-}
-
 void TeamRun::runAlone()
 {
     Clock::time_point const start = Clock::now();
-    step(mNext, Lane{0, 1, nullptr, nullptr}, 0);
+    for (Lane lane; lane.stage < step(mNext).stages(1) && !isStoppedAfter(mNext); ++lane.stage)
+        runStep(mNext, lane, 0);
     observe(mNext, start);
     ask(mNext, 0);
     ++mNext;
 }
 
-LaneGroups TeamRun::groupsAt(size_t from, size_t to, int32_t lanes) const noexcept
+void TeamRun::runCollective()
 {
-    bool isPlain = mOptions.observer != nullptr || lanes == 1; // Who observes steps sees one at a time.
-    for (size_t i = from; i < to && !isPlain; ++i)
-        isPlain = !isCollective(i); // What a custom layer is called with knows one thread.
-    return isPlain ? LaneGroups{} : groupLanes(mLaunches.subspan(from, to - from), lanes);
+    mLanes = mTeam.lanes();
+    begin(mNext);
+    if (mLanes == 1)
+        return runOnOneLane();
+    mBoard.start(mLanes);
+    mBoard.open(!mRound.meets, true);
+    auto const work = [](void* run, int32_t lane, TeamBarrier& barrier) {
+        static_cast<TeamRun*>(run)->work(lane, barrier);
+    };
+    mTeam.run(work, this);
 }
 
-void TeamRun::runCollective(void* context, int32_t index, TeamBarrier& barrier)
+void TeamRun::runOnOneLane()
 {
-    TeamRun& run = *static_cast<TeamRun*>(context);
-    Lane const lane{index, barrier.count(), waitFor, &barrier};
-    size_t at = run.mNext;
-    size_t decidedUntil = at; // Of a region with several streams that runs step by step.
-    while (at < run.mLaunches.size() && run.isCollective(at))
+    TeamBarrier alone{1, SpinTime::zero()};
+    do
     {
-        size_t end = at + 1;
-        LaneGroups groups;
-        if (at >= decidedUntil && run.mLaunches[at].stream != 0) // Auxiliary streams stand first.
-        {
-            end = at + regionLength(run.mLaunches.subspan(at));
-            decidedUntil = end;
-            groups = run.groupsAt(at, end, lane.count);
-        }
-        if (groups.count > 0)
-            run.runBeside(at, end, groups, lane);
+        runShare(0, alone);
+        ask(mRound.last - 1, 0);
+        if (mRound.stage + 1 == mRound.stages)
+            observe(mRound.last - 1, mStart);
+    } while (goOn());
+}
+
+void TeamRun::work(int32_t own, TeamBarrier& barrier)
+{
+    bool isEager{true}; // Who found work of others in a round does not wait for them in the next one.
+    for (std::optional<uint32_t> round; (round = mBoard.round());)
+    {
+        if (mBoard.take(own, *round))
+            doShare(own, *round, barrier);
+        if (isEager || !mBoard.isOverSoon(*round))
+            isEager = doOthersShares(own, *round, barrier);
+        if (own == 0)
+            ask(mAt.load(std::memory_order_relaxed), 0);
+        if (own == 0 && mOptions.observer != nullptr)
+            lead(*round);
         else
-            end = run.runTogether(at, lane);
-        at = end;
-        if (run.isStoppedAfter(at - 1))
-            break;
+            mBoard.wait(*round, Team::spinHistory());
     }
-    lane.barrier(); // All have read `mNext` before it changes.
-    if (index == 0)
-        run.mNext = at;
 }
 
-size_t TeamRun::runChain(size_t at, Lane const& lane)
+bool TeamRun::doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier)
 {
-    LineChain const chain{mLaunches.subspan(at), lane.count};
-    if (chain.count() > 0)
-        chain.run(lane);
-    return chain.count();
+    bool hasFound{false};
+    for (int32_t i = 1; i < mLanes; ++i)
+        if (int32_t const share = (own + i) % mLanes; mBoard.takeOther(share, round))
+        {
+            doShare(share, round, barrier);
+            hasFound = true;
+        }
+    return hasFound;
 }
 
-size_t TeamRun::runTogether(size_t at, Lane const& lane)
+void TeamRun::doShare(int32_t share, uint32_t round, TeamBarrier& barrier)
 {
-    if (mOptions.observer == nullptr)
+    runShare(share, barrier);
+    if (!mBoard.finish())
+        return;
+    if (mOptions.observer != nullptr)
+        mDone.set(round);
+    else
+        openNext();
+}
+
+void TeamRun::lead(uint32_t round)
+{
+    for (uint32_t done = mDone.value(); done != round; done = mDone.value())
+        mDone.waitWhile(done, mTeam.spin(), Team::spinHistory());
+    if (mRound.stage + 1 == mRound.stages)
+        observe(mRound.last - 1, mStart);
+    openNext();
+}
+
+void TeamRun::openNext()
+{
+    if (goOn())
+        mBoard.open(!mRound.meets, isWorthWaking());
+    else
+        mBoard.close();
+}
+
+bool TeamRun::goOn()
+{
+    bool const isStopped = isStoppedAfter(mRound.last - 1);
+    if (!isStopped && ++mRound.stage < mRound.stages)
+        return true;
+    mNext = mRound.last;
+    if (isStopped || mNext == mLaunches.size() || !step(mNext).isCollective())
+        return false;
+    begin(mNext);
+    return true;
+}
+
+void TeamRun::begin(size_t at)
+{
+    mRound = {.first = at, .last = at + 1};
+    if (mOptions.observer != nullptr)
+        mStart = Clock::now();
+    beginRegion(at);
+    if (mRound.groups.count == 0 && !beginChain(at))
     {
-        size_t const done = mLaunches[at].isHandedOver ? runChain(at, lane) : 0;
-        if (done == 0)
-            step(at, lane, 0);
-        size_t const last = at + std::max<size_t>(done, 1) - 1;
-        if (lane.index == 0)
-            ask(last, 0);
-        lane.barrier();
-        return last + 1;
+        mRound.stages = step(at).stages(mLanes);
+        mRound.meets = step(at).meets(mLanes);
     }
-    Clock::time_point const start = Clock::now();
-    step(at, lane, 0);
-    if (lane.index == 0)
-        ask(at, 0);
-    lane.barrier();
-    if (lane.index == 0)
-        observe(at, start);
-    lane.barrier();
-    return at + 1;
+    mAt.store(mRound.last - 1, std::memory_order_relaxed);
 }
 
-void TeamRun::runBeside(size_t from, size_t to, LaneGroups const& groups, Lane const& lane)
+void TeamRun::beginRegion(size_t at)
 {
-    if (lane.index == 0)
-        for (size_t i = 0; i < static_cast<size_t>(groups.count); ++i)
-            mBarriers[i].emplace(groups.lanes[i], mTeam.spin());
-    lane.barrier();
+    if (at < mDecidedUntil || mLaunches[at].stream == 0) // Auxiliary streams stand first.
+        return;
+    mDecidedUntil = at + regionLength(mLaunches.subspan(at));
+    mRound.groups = groupsAt(at, mDecidedUntil);
+    if (mRound.groups.count == 0)
+        return;
+    mRound.last = mDecidedUntil;
+    mRound.meets = true;
+    for (size_t i = 0; i < static_cast<size_t>(mRound.groups.count); ++i)
+        mBarriers[i].emplace(mRound.groups.lanes[i], mTeam.spin());
+}
+
+bool TeamRun::beginChain(size_t at)
+{
+    if (mOptions.observer != nullptr || !mLaunches[at].isHandedOver)
+        return false;
+    mChain.emplace(mLaunches.subspan(at), mLanes);
+    mRound.isChain = mChain->count() > 0;
+    if (!mRound.isChain)
+        return false;
+    mRound.last = at + mChain->count();
+    mRound.stages = mChain->stages();
+    return true;
+}
+
+bool TeamRun::isWorthWaking() const noexcept
+{
+    constexpr float kLeastMicroseconds{20.0F}; // What it costs to wake a thread, and until it is there.
+    float cost{0.0F};
+    for (size_t at = mRound.first; at < mRound.last; ++at)
+        cost += mLaunches[at].cost;
+    return mRound.meets || cost >= kLeastMicroseconds * static_cast<float>(mLanes);
+}
+
+LaneGroups TeamRun::groupsAt(size_t from, size_t to) const noexcept
+{
+    bool isPlain = mOptions.observer != nullptr || mLanes == 1; // Who observes steps sees one at a time.
+    for (size_t i = from; i < to && !isPlain; ++i)
+        isPlain = !step(i).isCollective(); // What a custom layer is called with knows one thread.
+    return isPlain ? LaneGroups{} : groupLanes(mLaunches.subspan(from, to - from), mLanes);
+}
+
+void TeamRun::runShare(int32_t share, TeamBarrier& barrier)
+{
+    Lane const lane{share, mLanes, mRound.stage, mRound.meets ? waitFor : nullptr, &barrier};
+    if (mRound.groups.count > 0)
+        runBeside(lane);
+    else if (mRound.isChain)
+        mChain->run(lane);
+    else
+        runStep(mRound.first, lane, 0);
+}
+
+void TeamRun::runBeside(Lane const& lane)
+{
+    LaneGroups const& groups = mRound.groups;
     size_t group{0};
     int32_t index = lane.index;
     for (; index >= groups.lanes[group]; ++group)
         index -= groups.lanes[group];
-    Lane const own{index, groups.lanes[group], waitFor, &*mBarriers[group]};
-    for (size_t at = from; at < to; ++at)
+    TeamBarrier& barrier = *mBarriers[group];
+    for (size_t at = mRound.first; at < mRound.last; ++at)
     {
         if (static_cast<size_t>(groups.groupOf(mLaunches[at])) != group)
             continue;
-        step(at, own, group);
-        if (lane.index == 0)
-            ask(at, group);
-        own.barrier();
+        int32_t const stages = step(at).stages(groups.lanes[group]);
+        for (int32_t stage = 0; stage < stages; ++stage)
+        {
+            runStep(at, Lane{index, groups.lanes[group], stage, waitFor, &barrier}, group);
+            if (lane.index == 0)
+                ask(at, group);
+            barrier.wait();
+        }
         if (mLastStep[group].load(std::memory_order_acquire) <= at)
             break;
     }
-    lane.barrier();
 }
 
-void TeamRun::step(size_t at, Lane const& lane, size_t group)
+void TeamRun::runStep(size_t at, Lane const& lane, size_t group)
 {
     try
     {
-        if (Result<Done> done = hostPrepared(*mLaunches[at].prepared).run(mLaunches[at].call, lane); !done)
+        if (Result<Done> done = step(at).run(mLaunches[at].call, lane); !done)
             fail(at, group, std::move(done).error());
     }
     catch (std::exception const& problem)

@@ -1,7 +1,9 @@
 // TeamRun: the steps of one run on the lanes of a team.
 #pragma once
 
+#include "backends/cpu/line_chain.h"
 #include "backends/cpu/side_by_side.h"
+#include "base/share_board.h"
 #include "base/team.h"
 #include "device/host/host_kernel.h"
 
@@ -25,24 +27,53 @@ class TeamRun
   private:
     using Clock = std::chrono::steady_clock;
 
+    //! What a round of the board is: a stage of a step or of a chain of them, or a region whose streams run side by
+    //! side. It changes between rounds alone: whoever has a share may read it.
+    struct Round
+    {
+        size_t first{0};
+        size_t last{0}; //!< Behind the last step.
+        int32_t stage{0};
+        int32_t stages{1};
+        bool meets{false}; //!< Each lane does its own share, for they wait for each other.
+        bool isChain{false};
+        LaneGroups groups{};
+    };
+
     //! A step of one lane, on the calling thread.
     void runAlone();
-    //! One lane's way through consecutive collective steps. Every lane makes the same decisions between the same
-    //! barriers.
-    static void runCollective(void* context, int32_t index, TeamBarrier& barrier);
-    //! The chain that begins with the step, if one does; how many steps that were.
-    size_t runChain(size_t at, Lane const& lane);
-    //! All lanes do the step, or the chain that begins with it; the step behind.
-    size_t runTogether(size_t at, Lane const& lane);
-    //! The lane's part of the steps [from, to), which groups of lanes do side by side.
-    void runBeside(size_t from, size_t to, LaneGroups const& groups, Lane const& lane);
-    //! How the steps from `from` to the next fence run. The same for every lane.
-    LaneGroups groupsAt(size_t from, size_t to, int32_t lanes) const noexcept;
-    bool isCollective(size_t at) const noexcept;
+    //! Consecutive collective steps, on all lanes.
+    void runCollective();
+    void runOnOneLane();
+    //! A thread's way through them, until there is no round any more.
+    void work(int32_t own, TeamBarrier& barrier);
+    //! Shares whose own threads have not come yet; whether there were any.
+    bool doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier);
+    void doShare(int32_t share, uint32_t round, TeamBarrier& barrier);
+    void runShare(int32_t share, TeamBarrier& barrier);
+    //! Where a run is observed the calling thread opens the rounds, and tells of each step.
+    void lead(uint32_t round);
+    //! Behind the last share of a round.
+    void openNext();
+    //! What comes next; false: nothing for all lanes.
+    bool goOn();
+    //! The round that begins with the step.
+    void begin(size_t at);
+    void beginRegion(size_t at);
+    bool beginChain(size_t at);
+    //! Whether threads that sleep are worth waking for the round.
+    bool isWorthWaking() const noexcept;
+    //! A lane's part of the region, which groups of lanes do side by side.
+    void runBeside(Lane const& lane);
+    //! How the steps from `from` to the next fence run.
+    LaneGroups groupsAt(size_t from, size_t to) const noexcept;
+    HostPrepared const& step(size_t at) const noexcept
+    {
+        return hostPrepared(*mLaunches[at].prepared);
+    }
 
-    void step(size_t at, Lane const& lane, size_t group);
+    void runStep(size_t at, Lane const& lane, size_t group);
     void observe(size_t at, Clock::time_point start);
-    //! Before the barrier behind step `at`, so that every lane knows behind it.
     void ask(size_t at, size_t group);
     void stop(size_t at, size_t group) noexcept;
     void fail(size_t at, size_t group, Error error);
@@ -54,7 +85,15 @@ class TeamRun
     RunOptions const& mOptions;
     RunFailure& mFailure;
     Team& mTeam;
-    size_t mNext{0}; //!< First step not yet run.
+    size_t mNext{0};         //!< First step not yet run.
+    size_t mDecidedUntil{0}; //!< Of a region with several streams that runs step by step.
+    int32_t mLanes{1};
+    Round mRound;
+    std::optional<LineChain> mChain; //!< Of the round.
+    ShareBoard mBoard;
+    WaitWord mDone; //!< The round that the calling thread may tell of, where the run is observed.
+    Clock::time_point mStart;
+    std::atomic<size_t> mAt{0}; //!< The round's last step, for those who have no share of it.
     //! By group: the first step that failed or after which the observer stopped. Lanes of others look behind a fence.
     std::array<std::atomic<size_t>, kMaxGroups> mLastStep;
     std::array<std::optional<TeamBarrier>, kMaxGroups> mBarriers; //!< Of the groups that run side by side now.

@@ -53,7 +53,7 @@ class RefDevice final : public HostDevice
         for (Launch const& launch : launches)
         {
             Clock::time_point const start = Clock::now();
-            Result<Done> done = hostPrepared(*launch.prepared).run(launch.call, Lane{});
+            Result<Done> done = hostPrepared(*launch.prepared).runAlone(launch.call);
             if (!done)
             {
                 failure = {launch.step, done.error()};

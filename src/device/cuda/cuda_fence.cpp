@@ -19,7 +19,7 @@ Result<Done> doStep(Launch const& launch)
 {
     try
     {
-        return hostPrepared(*launch.prepared).run(launch.call, Lane{});
+        return hostPrepared(*launch.prepared).runAlone(launch.call);
     }
     catch (std::exception const& problem) // The driver's thread would end the process.
     {

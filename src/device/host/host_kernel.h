@@ -8,15 +8,16 @@
 namespace tenon
 {
 
-//! One thread's place in the team that runs a step together.
+//! One of the shares that a step is cut into, one per lane of a team. Which thread does it does not matter.
 struct Lane
 {
     int32_t index{0};
     int32_t count{1};
+    int32_t stage{0}; //!< Of the step's.
     void (*wait)(void* team){nullptr};
     void* team{nullptr};
 
-    //! Returns when every lane of the team has come here.
+    //! Returns when every lane of the team has come here, in steps whose lanes meet.
     void barrier() const
     {
         if (count > 1)
@@ -42,10 +43,30 @@ class HostPrepared : public Prepared
     {
         return nullptr;
     }
-    //! True: every lane of the team calls run (single program, each takes its part). False: one thread calls it, and it
-    //! may use the team by itself.
+    //! True: run is called for every lane of the team (single program, each takes its part). False: one thread calls
+    //! it.
     virtual bool isCollective() const noexcept = 0;
+    //! How often run is called for each lane: all lanes are through a stage before the next one begins.
+    virtual int32_t stages(int32_t lanes) const noexcept
+    {
+        static_cast<void>(lanes);
+        return 1;
+    }
+    //! Lanes wait for each other within a stage, so that each needs a thread of its own: for steps that would have too
+    //! many stages. All others go on without a thread that is late.
+    virtual bool meets(int32_t lanes) const noexcept
+    {
+        static_cast<void>(lanes);
+        return false;
+    }
     virtual Result<Done> run(Call const& call, Lane const& lane) const = 0;
+    //! The whole step on the calling thread.
+    Result<Done> runAlone(Call const& call) const
+    {
+        for (Lane lane; lane.stage < stages(1); ++lane.stage)
+            TENON_TRY(run(call, lane));
+        return Done{};
+    }
 };
 
 //! What a launch on a device of the host runs: its kernels prepare nothing else.

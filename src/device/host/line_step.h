@@ -51,7 +51,11 @@ class LineStep : public HostPrepared
         return this;
     }
     virtual LineForm const& lineForm() const noexcept = 0;
-    //! All lanes call it before the first line; behind it they have passed a barrier where they need one.
+    //! Whether prepareLines() does something: a stage of its own, before the first line.
+    virtual bool needsPreparing() const noexcept
+    {
+        return false;
+    }
     virtual void prepareLines(Call const& call, Lane const& lane) const
     {
         static_cast<void>(call);
