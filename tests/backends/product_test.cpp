@@ -78,4 +78,43 @@ TEST(CpuProduct, epilogues)
         }
 }
 
+//! Sizes that no tile divides, depths that several blocks share out, rows and columns off the width of an access.
+//! --gtest_shuffle with --gtest_repeat draws others each time.
+TEST(CpuProduct, randomSizes)
+{
+    std::mt19937 random{static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed())};
+    auto const upTo = [&](int64_t most) { return std::uniform_int_distribution<int64_t>{1, most}(random); };
+    std::array<Epilogue, 5> const epilogues{Epilogue{}, Epilogue{{{EpilogueKind::kRelu}}},
+        Epilogue{{{EpilogueKind::kGeluErf}}}, Epilogue{{{EpilogueKind::kSilu}}},
+        Epilogue{{{EpilogueKind::kAdd}, {EpilogueKind::kRelu}}}};
+    for (int i = 0; i < 24; ++i)
+    {
+        int64_t const grain = upTo(3) == 1 ? 1 : 8;
+        int64_t const m = upTo(3) == 1 ? upTo(16) : upTo(150);
+        int64_t const k = upTo(i % 4 == 0 ? 160 : 40) * grain;
+        int64_t const n = upTo(24) * grain;
+        int64_t const batch = upTo(3) == 1 ? 2 : 1;
+        MatrixMultiply layer;
+        layer.operation1 = upTo(2) == 1 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
+        layer.epilogue = epilogues[static_cast<size_t>(i) % epilogues.size()];
+        std::vector<Operand> operands{input(randomTensor({batch, m, k})),
+            weight(operand({upTo(2) == 1 ? batch : 1}, k, n, layer.operation1)),
+            upTo(2) == 1 ? absent() : weight(randomTensor({n}))};
+        if (layer.epilogue.extraInputs() > 0)
+            operands.push_back(input(randomTensor({batch, m, n})));
+        SCOPED_TRACE(fmt::format("case {}: {} of {} x {} x {}, {}", i, batch, m, k, n, layer.epilogue.steps.size()));
+        expectKernels(layer, std::move(operands), "panels", {.absolute = 2e-4});
+    }
+}
+
+TEST(CpuProduct, manyTiles)
+{
+    MatrixMultiply layer;
+    layer.epilogue.steps = {{EpilogueKind::kAdd}};
+    expectKernels(layer,
+        {input(randomTensor({1, 2300, 8})), weight(randomTensor({1, 8, 520})), weight(randomTensor({520})),
+            input(randomTensor({1, 2300, 520}))},
+        "panels");
+}
+
 } // namespace tenon::test

@@ -58,6 +58,7 @@ TEST(DriverHeaders, numbersAndTypesAreTheToolkits)
     EXPECT_EQ(sizeof(GraphUpdate), sizeof(CUgraphExecUpdateResultInfo));
     EXPECT_EQ(offsetof(GraphUpdate, errorFromNode), offsetof(CUgraphExecUpdateResultInfo, errorFromNode));
     EXPECT_EQ(static_cast<int>(kFunctionDynamicSharedBytes), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    EXPECT_EQ(static_cast<int>(kFunctionSharedShare), CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
     EXPECT_EQ(static_cast<int>(kJitErrorLog), CU_JIT_ERROR_LOG_BUFFER);
     EXPECT_EQ(static_cast<int>(kJitErrorLogBytes), CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }

@@ -230,7 +230,9 @@ TEST(LibraryProduct, epiloguesAreInTheLibrarysKernelAsFarAsItCan)
 TEST(LibraryProduct, cudnnHasTheEpiloguesThatCublasltLacks)
 {
     auto const executions = [] { return tenonFakeCallsOf("cudnnBackendExecute"); };
+    constexpr int64_t kRounding{8}; // Its products of float32 round operands, and are those tactics alone.
     ProductCase of{.b = {1, 24, 16},
+        .tactic = kRounding,
         .steps = {{EpilogueKind::kGeluErf}, {EpilogueKind::kAdd}},
         .alpha = 1.0F,
         .candidate = "cudnn"};
@@ -239,7 +241,7 @@ TEST(LibraryProduct, cudnnHasTheEpiloguesThatCublasltLacks)
     expectRight(of);
     of.a = {3, 10, 24};
     of.b = {3, 24, 16}; // A batch.
-    of.tactic = 2;
+    of.tactic = kRounding + 2;
     expectRight(of);
     EXPECT_EQ(executions(), before + 2);
     EXPECT_EQ(tenonFakeCallsOf("cuLaunchKernel"), launches);
@@ -251,7 +253,10 @@ TEST(LibraryProduct, cudnnHasTheEpiloguesThatCublasltLacks)
     EXPECT_EQ(executions(), before + 2);
     of.alpha = 2.0F;
     EXPECT_FALSE(multiply(of));
-    of = {.alpha = 1.0F, .candidate = "cudnn"};
+    of.alpha = 1.0F;
+    of.tactic = 0;
+    EXPECT_FALSE(multiply(of)) << "it would round operands that must not be";
+    of = {.tactic = kRounding, .alpha = 1.0F, .candidate = "cudnn"};
     of.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kGeluTanh}};
     EXPECT_FALSE(multiply(of)) << "it is not offered where cuBLASLt does all in one kernel";
 }

@@ -1,5 +1,4 @@
 // Convolution whose windows are single elements, channels last: one product of all pixels and the kernel, by cuBLASLt.
-#include "backends/cuda/convolution_shape.h"
 #include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/cublas_product.h"
 
@@ -10,20 +9,6 @@ namespace tenon::cuda
 
 namespace
 {
-//! Whether each result is made of one pixel, that in the same place.
-bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in)
-{
-    if (groups != 1 || in.size() != window.rank() + 2)
-        return false;
-    for (size_t axis = 0; axis < window.rank(); ++axis)
-    {
-        auto const padding = window.padding(axis, in[2 + axis]);
-        if (window.size[axis] != 1 || window.stride[axis] != 1 || padding.pre != 0 || padding.post != 0)
-            return false;
-    }
-    return true;
-}
-
 class LtConvolutionKernel final : public ConvolutionKernel
 {
   public:
@@ -39,17 +24,7 @@ class LtConvolutionKernel final : public ConvolutionKernel
         if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
             || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
             return badArgument("a convolution by cuBLASLt takes channels last, and windows of single elements");
-        int64_t const maps = out.extents[1];
-        StepProduct const product{.shape = {.rows = volumeOf(out.extents) / maps,
-                                      .columns = maps,
-                                      .depth = inputs[0].extents[1],
-                                      .isTurnedB = true,
-                                      .hasBias = layer.hasBias,
-                                      .extents = {},
-                                      .aBatch = {},
-                                      .bBatch = {}},
-            .epilogue = layer.epilogue};
-        return libraryProduct(device(), product, inputs, out, choices);
+        return libraryProduct(device(), productOf(layer, out, inputs[0].extents[1]), inputs, out, choices);
     }
 };
 

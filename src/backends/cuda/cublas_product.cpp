@@ -27,6 +27,33 @@ int ltTypeOf(DType type) noexcept
 
 } // namespace
 
+StepProduct productOf(ConvolutionShape const& layer, TensorArg const& out, int64_t depth)
+{
+    int64_t const maps = out.extents[1];
+    return {.shape = {.rows = volumeOf(out.extents) / maps,
+                .columns = maps,
+                .depth = depth,
+                .isTurnedB = true,
+                .hasBias = layer.hasBias,
+                .extents = {},
+                .aBatch = {},
+                .bBatch = {}},
+        .epilogue = layer.epilogue};
+}
+
+bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in)
+{
+    if (groups != 1 || in.size() != window.rank() + 2)
+        return false;
+    for (size_t axis = 0; axis < window.rank(); ++axis)
+    {
+        auto const padding = window.padding(axis, in[2 + axis]);
+        if (window.size[axis] != 1 || window.stride[axis] != 1 || padding.pre != 0 || padding.post != 0)
+            return false;
+    }
+    return true;
+}
+
 LtShape ltShapeOf(ProductShape shape)
 {
     LtShape made;

@@ -1,6 +1,7 @@
 // LibraryProduct: a product of matrices by cuBLASLt, with our tiles behind it, for the layers that come to one.
 #pragma once
 
+#include "backends/cuda/convolution_shape.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/matrix_multiply.h"
 
@@ -29,6 +30,11 @@ struct StepProduct
     float alpha{1.0F};
     Epilogue epilogue;
 };
+
+//! Of a convolution each of whose results is made of `depth` numbers that lie in one piece; filters lie as the columns.
+StepProduct productOf(ConvolutionShape const& layer, TensorArg const& out, int64_t depth);
+//! Whether each result of a convolution is made of one pixel, that in the same place.
+bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in);
 
 //! A product as libraries take it: one strided batch per call; strides and where each call begins in elements.
 struct LtShape

@@ -100,7 +100,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& prob
     int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
     double const products =
         static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
-    return cudnnOffers(problem, Layout::kLinear, products, layer.epilogue);
+    std::vector<Offer> offers = cudnnOffers(problem, Layout::kLinear, products, layer.epilogue);
+    // All of the library's kernels for such graphs round operands of float32, whatever it says of them.
+    if (type == DType::kFLOAT)
+        std::erase_if(offers, [](Offer const& offer) { return offer.tactic < kDnnTactics; });
+    if (offers.empty())
+        return refuse(kName, "it would round float32 operands to TF32, which this build does not allow");
+    return offers;
 }
 
 Result<KernelSpec> buildDnnProduct(Problem const& problem, Offer const& offer)

@@ -141,7 +141,37 @@ static __device__ __forceinline__ i64 truncated(float x)
         return 9223372036854775807ll;
     return x <= -9223372036854775808.0f ? -9223372036854775807ll - 1 : (i64)x;
 }
-static __device__ __forceinline__ float sigmoidOf(float x) { return 1.0f / (1.0f + expf(-x)); }
+//! Of numbers from 1 on: a unit in the last place away, at a third of a division's instructions.
+#ifdef TENON_EMULATED
+static inline float inverseOf(float x) { return 1.0f / x; }
+#else
+static __device__ __forceinline__ float inverseOf(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+#endif
+static __device__ __forceinline__ float sigmoidOf(float x) { return inverseOf(1.0f + expf(-x)); }
+static __device__ __forceinline__ float erfOf(float x) { return erff(x); }
+//! A polynomial in x squared, fitted to the least of the largest errors: 3e-6, with half of erff's instructions and no
+//! branch; from 3.3 on 1.
+static __device__ __forceinline__ float nearErfOf(float x)
+{
+    float const u = fmaf(x * x, 2.0f / (3.3f * 3.3f), -1.0f);
+    float y = 3.635867e-3f;
+    y = fmaf(y, u, -9.472881e-3f);
+    y = fmaf(y, u, 1.11865e-2f);
+    y = fmaf(y, u, -1.783341e-2f);
+    y = fmaf(y, u, 3.6543522e-2f);
+    y = fmaf(y, u, -5.926215e-2f);
+    y = fmaf(y, u, 8.4123485e-2f);
+    y = fmaf(y, u, -1.1445422e-1f);
+    y = fmaf(y, u, 1.5207067e-1f);
+    y = fmaf(y, u, -2.116429e-1f);
+    y = fmaf(y, u, 4.2813563e-1f);
+    return fabsf(x) >= 3.3f ? copysignf(1.0f, x) : y * x;
+}
 
 //! Several elements as one access.
 template <typename T, int N>
@@ -233,7 +263,7 @@ char const* functionForm(ExprOp op)
     case ExprOp::kAcosh: return "acoshf({0})";
     case ExprOp::kAtanh: return "atanhf({0})";
     case ExprOp::kTanh: return "tanhf({0})";
-    case ExprOp::kErf: return "erff({0})";
+    case ExprOp::kErf: return "erfOf({0})";
     case ExprOp::kSigmoid: return "sigmoidOf({0})";
     case ExprOp::kCeil: return "ceilf({0})";
     case ExprOp::kFloor: return "floorf({0})";
@@ -400,6 +430,11 @@ std::string_view kernelPrelude() noexcept
 std::string wholeText(std::string const& own)
 {
     return std::string{kPrelude} + "// ---- kernel\n" + own;
+}
+
+std::string functionsFor(DType result)
+{
+    return result == DType::kFLOAT ? std::string{} : std::string{"#define erfOf nearErfOf\n"};
 }
 
 Result<std::string> storageOf(DType type)

@@ -78,6 +78,12 @@ Result<void*> Module::function(char const* name) const
     void* function{nullptr};
     if (Code const code = mDevice.api().cuModuleGetFunction(&function, mHandle, name); code != kSuccess)
         return mDevice.noted(code, fmt::format("cuModuleGetFunction of '{}'", name));
+    // Libraries' kernels take all shared memory there is. A multiprocessor that goes from one split of its memory to
+    // another is idle first: so ours ask for the same one.
+    constexpr int kAllShared{100};
+    if (Code const code = mDevice.api().cuFuncSetAttribute(function, kFunctionSharedShare, kAllShared);
+        code != kSuccess)
+        return mDevice.noted(code, "cuFuncSetAttribute for a share of shared memory");
     return function;
 }
 

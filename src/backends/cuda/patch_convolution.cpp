@@ -1,6 +1,5 @@
 // Convolution whose windows lie side by side, as at the entry of vision transformers: windows become rows of a matrix
 // by one copy, and a product by cuBLASLt gives all maps of a pixel side by side.
-#include "backends/cuda/convolution_shape.h"
 #include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/cublas_product.h"
 #include "backends/cuda/strided_copy.h"
@@ -102,18 +101,8 @@ class PatchConvolutionKernel final : public ConvolutionKernel
             || layer.isChannelsLast || inputs.size() > kMaxOperands)
             return badArgument("a convolution of patches takes a row-major image, and gives channels last");
         int64_t const depth = x.extents[1] * volumeOf(layer.window.size);
-        int64_t const maps = out.extents[1];
-        int64_t const rows = volumeOf(out.extents) / maps;
-        StepProduct const product{.shape = {.rows = rows,
-                                      .columns = maps,
-                                      .depth = depth,
-                                      .isTurnedB = true,
-                                      .hasBias = layer.hasBias,
-                                      .extents = {},
-                                      .aBatch = {},
-                                      .bBatch = {}},
-            .epilogue = layer.epilogue};
-        auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, rows * depth));
+        StepProduct const product = productOf(layer, out, depth);
+        auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, product.shape.rows * depth));
         auto copy = TENON_TRY(stridedCopies(device(), static_cast<int32_t>(tenon::bytesOf(x.dtype, 1)),
             {patchesOf(layer.window, x.extents, out.extents)}));
         auto whole = TENON_TRY(libraryProduct(device(), product, inputs, out, choices));

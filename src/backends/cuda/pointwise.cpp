@@ -119,7 +119,7 @@ Result<std::string> pointwiseText(
     }
     Tape const tape = TENON_TRY(makeTape(body, pointers, true));
     std::string const outType = TENON_TRY(storageOf(out.dtype));
-    std::string own = std::string{kPointwiseOperandText} + kPointwiseParamsText;
+    std::string own = functionsFor(out.dtype) + kPointwiseOperandText + kPointwiseParamsText;
     own += TENON_TRY(printFunction("body", tape, kinds));
     own += pointwiseKernel("narrow", 1, types, kinds, present, outType);
     if (width > 1)

@@ -67,6 +67,9 @@ RowProblem rowProblem(Layer const& layer, std::span<TensorArg const> inputs, Ten
 
 constexpr int64_t kRowPackBytes{16};
 constexpr int64_t kRowPackThreads{256}; //!< At most: more would leave each too few registers.
+constexpr int64_t kWarpPacks{4};        //!< That a warp's threads hold at most each, rather than meet other warps.
+constexpr unsigned long long kRowsForGroups{2048}; //!< From here on all multiprocessors have several blocks of several.
+constexpr unsigned kRowsOfGroup{4};
 
 //! None: the row is too long, or operands do not lie so.
 std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg const> inputs, TensorArg const& out)
@@ -87,12 +90,18 @@ std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg con
     for (size_t n = 0; n < inputs.size(); ++n)
         if (inputs[n].present)
             isFit = isFit && (params.in[n].reduced[0] == 0 || (params.in[n].reduced[0] == 1 && isEven(params.in[n])));
+    if (!isFit)
+        return std::nullopt;
+    constexpr int64_t kWarp{32};
+    int64_t const packs = length / width;
+    if (packs <= kWarp * kWarpPacks)
+        return RowPacks{.width = width,
+            .perThread = (packs + kWarp - 1) / kWarp,
+            .threads = kWarp,
+            .together = params.rows >= kRowsForGroups ? kRowsOfGroup : 1U};
     for (int64_t const perThread : {1, 2, 4})
-    {
-        int64_t const threads = (length / width + perThread - 1) / perThread;
-        if (isFit && threads <= kRowPackThreads)
-            return RowPacks{width, perThread, static_cast<unsigned>((threads + 31) / 32 * 32)};
-    }
+        if (int64_t const threads = (packs + perThread - 1) / perThread; threads <= kRowPackThreads)
+            return RowPacks{width, perThread, static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp), 1};
     return std::nullopt;
 }
 
@@ -129,8 +138,12 @@ std::optional<RowColumns> columnsOf(
     auto const blocks = [&] { return (packs + columns.packs - 1) / columns.packs; };
     while (columns.packs > 4 && packs * 8 < blocks() * columns.packs * 7)
         columns.packs /= 2;
-    while (columns.packs > 2 && outer * blocks() < static_cast<uint64_t>(std::max(multiprocessors, 1)))
+    auto const all = static_cast<uint64_t>(std::max(multiprocessors, 1));
+    while (columns.packs > 2 && outer * blocks() < all)
         columns.packs /= 2;
+    constexpr uint64_t kLongRow{512};
+    if (outer * blocks() < all && params.length >= kLongRow)
+        columns.threads = RowColumns::kManyThreads;
     return outer * blocks() < (uint64_t{1} << 31U) ? std::optional{columns} : std::nullopt;
 }
 
@@ -170,13 +183,13 @@ class RowStep final : public CudaPrepared
             uint64_t const side = params.keptExtents[params.keptAxes - 1];
             uint64_t const blocks = params.rows / side * ((side + mColumns.rows() - 1) / mColumns.rows());
             return launchKernel(
-                at, mColumnCode, {.x = static_cast<unsigned>(blocks), .block = RowColumns::kThreads}, params);
+                at, mColumnCode, {.x = static_cast<unsigned>(blocks), .block = mColumns.threads}, params);
         }
         if (mBlock == 0)
             return launchKernel(at, mCode, gridFor(at.device, static_cast<int64_t>(params.rows), 128), params);
         bool const isPacked = mPackedCode != nullptr && addresses % kRowPackBytes == 0;
         constexpr unsigned long long kMaxBlocks{65536};
-        unsigned const perBlock = isPacked ? mPacks.rows() : 1;
+        unsigned const perBlock = isPacked ? mPacks.together : 1;
         unsigned long long const blocks = (params.rows + perBlock - 1) / perBlock;
         Grid const grid{.x = static_cast<unsigned>(std::min(blocks, kMaxBlocks)),
             .block = isPacked ? mPacks.threads * perBlock : mBlock};

@@ -203,7 +203,7 @@ std::string sharedColumnKernel(
     std::string own =
         fmt::format("typedef {} Stored;\ntypedef {} Result;\ntypedef {} Join;\n", text.types[0], outType, joinOf(op));
     own += fmt::format("#define WIDTH {}u\n#define ROWS {}u\n#define THREADS {}u\n#define NEUTRAL {}\n", columns.width,
-        columns.rows(), RowColumns::kThreads, neutralOf(op, TapeKind::kReal));
+        columns.rows(), columns.threads, neutralOf(op, TapeKind::kReal));
     own += fmt::format("#define WHOLE(r) {}\n", op == ExprOp::kMeanOver ? "((r) / (float)p.length)" : "(r)");
     return own + R"(
 TENON_KERNEL(sharedColumns, RowParams)
@@ -230,7 +230,7 @@ TENON_KERNEL(sharedColumns, RowParams)
     if (first + own < all)
     {
         Stored const* const x = (Stored const*)p.in[0].data + from + own;
-#pragma unroll 4
+#pragma unroll 8
         for (u64 i = threadIdx.x / (ROWS / WIDTH); i < p.length; i += THREADS * WIDTH / ROWS)
         {
             Pack<Stored, WIDTH> const pack = *(Pack<Stored, WIDTH> const*)(x + (i64)i * p.in[0].reduced[0]);
@@ -250,6 +250,7 @@ TENON_KERNEL(sharedColumns, RowParams)
     __syncthreads();
     if (threadIdx.x >= ROWS || first + row >= all)
         return;
+#pragma unroll 8
     for (unsigned i = 1; i < THREADS / ROWS; ++i)
         sum = join(sum, parts[i * ROWS + row]);
     put(((Result*)p.out)[to + row], result(0.0f, WHOLE(sum)));
@@ -259,7 +260,7 @@ TENON_KERNEL(sharedColumns, RowParams)
 
 std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
 {
-    std::string own = beginRows(text, "packedRows", packs.rows());
+    std::string own = beginRows(text, "packedRows", packs.together);
     std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
                                          "            u64 const at = ((u64)c * threads + thread) * {};\n"
                                          "            if (at >= p.length)\n                break;\n",

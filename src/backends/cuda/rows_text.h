@@ -41,15 +41,12 @@ struct RowPacks
 {
     int64_t width{0};
     int64_t perThread{0};
-    unsigned threads{0}; //!< Of a row; a warp's rows need no barrier, and a block has several.
+    unsigned threads{0};  //!< Of a row; a warp's rows need no barrier.
+    unsigned together{1}; //!< Rows of a block.
 
     bool isWarp() const noexcept
     {
         return threads == 32;
-    }
-    unsigned rows() const noexcept
-    {
-        return isWarp() ? 4 : 1; //!< Of a block.
     }
 };
 
@@ -58,8 +55,10 @@ struct RowPacks
 struct RowColumns
 {
     static constexpr unsigned kThreads{256};
+    static constexpr unsigned kManyThreads{1024}; //!< Where few blocks have long rows.
     unsigned width{0};
     unsigned packs{0};
+    unsigned threads{kThreads};
 
     unsigned rows() const noexcept
     {

@@ -4,6 +4,8 @@
 #include "device/reaper.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 
 namespace tenon
 {
@@ -245,6 +247,47 @@ class Clock
     CudaDevice const& mDevice;
     std::vector<void*> mEvents;
 };
+
+//! Keeps a stream from its work until all of it has been put there: a launch takes the host longer than a short kernel
+//! takes the GPU, and a library's launch longer than one of ours, which would count as time of the kernels.
+class Gate
+{
+  public:
+    //! Behind what is in the stream; opened by whoever has put the rest there, or after a while.
+    static Result<std::shared_ptr<Gate>> close(CudaDevice const& device, void* stream)
+    {
+        auto gate = std::make_shared<Gate>();
+        auto held = std::make_unique<std::shared_ptr<Gate>>(gate);
+        if (auto const code = device.api().cuLaunchHostFunc(stream, &waitThere, held.get()); code != cuda::kSuccess)
+            return device.noted(code, "cuLaunchHostFunc");
+        static_cast<void>(held.release());
+        return gate;
+    }
+    void open()
+    {
+        {
+            std::scoped_lock const lock{mMutex};
+            mIsOpen = true;
+        }
+        mOpened.notify_all();
+    }
+
+  private:
+    //! Where a stream holds no more work, whoever puts it there waits for this.
+    static constexpr std::chrono::milliseconds kLongest{20};
+
+    static void waitThere(void* held)
+    {
+        std::unique_ptr<std::shared_ptr<Gate>> const own{static_cast<std::shared_ptr<Gate>*>(held)};
+        Gate& gate = **own;
+        std::unique_lock lock{gate.mMutex};
+        gate.mOpened.wait_for(lock, kLongest, [&] { return gate.mIsOpen; });
+    }
+
+    std::mutex mMutex;
+    std::condition_variable mOpened;
+    bool mIsOpen{false};
+};
 } // namespace
 
 //! One step after the other, each waited for, as the observer may look at its results.
@@ -285,11 +328,11 @@ Result<RunEnd> CudaDevice::runObserved(
     return RunEnd::kDone;
 }
 
-//! Many steps at once, so that the host's part of a launch is in no time but the first.
+//! Many steps at once behind a gate, so that the host's part of a launch is in no time.
 Result<RunEnd> CudaDevice::runTimed(
     std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure)
 {
-    constexpr size_t kAtOnce{256};
+    constexpr size_t kAtOnce{64};
     PacedCheck check{options.mayContinue};
     Clock clock{*this};
     for (size_t first = 0; first < launches.size(); first += kAtOnce)
@@ -297,6 +340,7 @@ Result<RunEnd> CudaDevice::runTimed(
         auto const part = launches.subspan(first, std::min(kAtOnce, launches.size() - first));
         std::unique_ptr<CudaFence> fence = mFences.take(*this, mStopWords);
         RunState& state = *TENON_TRY(fence->begin({}));
+        std::shared_ptr<Gate> const gate = TENON_TRY(Gate::close(*this, stream));
         Result<Done> done = clock.mark(0, stream);
         for (size_t i = 0; i < part.size() && done; ++i)
         {
@@ -304,6 +348,7 @@ Result<RunEnd> CudaDevice::runTimed(
             if (done)
                 done = clock.mark(i + 1, stream);
         }
+        gate->open();
         TENON_TRY(fence->mark(stream));
         static_cast<void>(fence->wait(nullptr));
         std::optional<RunFailure> const failed = fence->state().failed();

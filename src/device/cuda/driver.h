@@ -68,6 +68,7 @@ enum DeviceAttribute : int
 enum FunctionAttribute : int
 {
     kFunctionDynamicSharedBytes = 8,
+    kFunctionSharedShare = 9, //!< In percent, of the memory that it has in common with the cache.
 };
 
 enum JitOption : int

@@ -1,0 +1,57 @@
+// SmallTilesText: the kernel of products too small to fill a GPU: small tiles, many bytes on their way, and sums that
+// several multiprocessors share out by depth.
+#pragma once
+
+#include "backends/cuda/kernel_text.h"
+#include "base/result.h"
+#include "layers/epilogue.h"
+
+namespace tenon::cuda
+{
+
+//! Operands and results in elements; `extra`: tensors like the result.
+TENON_DEVICE_STRUCT(SmallTilesParams, unsigned const* stop; void const* a; void const* b; void const* bias; void* c;
+                    void const* extra[4]; long long aBatch; long long bBatch; long long cBatch; int rows; int columns;
+                    int depth; int tilesDown; int stepsOfPart; int hasBias; int isWideA; int isWideB; int isWideC;
+                    float alpha;);
+
+//! Rows of a block's tile, and how many blocks share one out by depth; they are a cluster, which Hopper has first.
+struct SmallTile
+{
+    static constexpr int kColumns{64};
+    static constexpr int kDepth{64}; //!< Of a stage.
+
+    int rows; //!< 16, 64 or 128.
+    int parts;
+
+    constexpr int stages() const noexcept
+    {
+        return rows == 128 ? 4 : 6;
+    }
+    constexpr int threads() const noexcept
+    {
+        return rows == 128 ? 256 : 128;
+    }
+    constexpr int sharedBytes() const noexcept
+    {
+        constexpr int kAlignment{128};
+        return stages() * (rows + kColumns) * kDepth * 2 + kAlignment;
+    }
+};
+
+struct SmallTilesForm
+{
+    SmallTile tile;
+    std::string type; //!< Of all operands: "Half" or "Bfloat".
+    bool isTurnedB;
+    std::string epilogue; //!< As wideEpilogueText gives it.
+};
+
+//! `applyEpilogue(extra, at, v)`: the steps over N neighbouring sums, whose place in the result is `at`; the kernel's
+//! text has `Stored` in front.
+Result<std::string> wideEpilogueText(Epilogue const& epilogue);
+
+//! Kernel "smallTiles".
+std::string smallTilesText(SmallTilesForm const& form);
+
+} // namespace tenon::cuda
