@@ -46,6 +46,9 @@ class Network
     //! Operators whose layer the network does not have: asked once, not at each of their nodes.
     std::unordered_set<std::string> lacking;
 
+    //! The int8 numbers that uint8 ones are 128 more than, of what was quantized.
+    std::unordered_map<nvinfer1::ITensor const*, Value> signedForms;
+
     //! One-element tensors of a tensor's extents, and its shape: made once per tensor.
     std::unordered_map<nvinfer1::ITensor const*, Value> shapes;
     std::unordered_map<nvinfer1::ITensor const*, std::unordered_map<int32_t, Value>> extents;

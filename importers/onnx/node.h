@@ -58,6 +58,12 @@ class Node
     double number(int input, std::string_view what, double otherwise) const;
     Constant const& constant(int input, std::string_view what) const;
 
+    //! For an operator that is another one of other operands.
+    void replaceInputs(std::vector<Value> inputs)
+    {
+        mInputs = std::move(inputs);
+    }
+
     // ---- Attributes
     bool hasAttribute(std::string_view name) const;
     int64_t intOr(std::string_view name, int64_t otherwise) const;

@@ -41,8 +41,8 @@ ImportFunction findOperator(std::string_view domain, std::string_view name)
         kNormalizationOperators, kSearchOperators, kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators,
         kSignalOperators, kIntegerOperators, kImageOperators, kChoiceOperators, kControlOperators, kSequenceOperators,
         kRecurrentOperators, kAttentionOperators, kDeformOperators});
-    static Table const kContrib =
-        tableOf({kContribOperators, kContribAttentionOperators, kFewBitsOperators, kQuantizeOperators});
+    static Table const kContrib = tableOf({kContribOperators, kContribAttentionOperators, kContribIntegerOperators,
+        kContribQuantizedOperators, kContribRecurrentOperators, kFewBitsOperators, kQuantizeOperators});
     static Table const kPreview = tableOf({kPreviewOperators});
     static Table const kMl = tableOf({kMlOperators});
     if (domain == "ai.onnx.preview")

@@ -50,6 +50,10 @@ extern std::span<Operator const> const kPreviewOperators;
 //! Of the domain ai.onnx.ml.
 extern std::span<Operator const> const kMlOperators;
 extern std::span<Operator const> const kContribAttentionOperators;
+extern std::span<Operator const> const kContribQuantizedOperators;
+//! Products of quantized numbers, in com.microsoft.
+extern std::span<Operator const> const kContribIntegerOperators;
+extern std::span<Operator const> const kContribRecurrentOperators;
 //! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
 extern std::span<Operator const> const kContribOperators;
 extern std::span<Operator const> const kFewBitsOperators;

@@ -82,6 +82,28 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
     return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &recurrence));
 }
 
+namespace
+{
+using SetZeroPoint = int32_t (*)(void* layer, int32_t zeroPoint);
+
+SetZeroPoint setZeroPointCall()
+{
+    static auto const set = lookUp<SetZeroPoint>("tenonSetZeroPoint");
+    return set;
+}
+} // namespace
+
+bool hasZeroPoints()
+{
+    return setZeroPointCall() != nullptr;
+}
+
+bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint)
+{
+    SetZeroPoint const set = setZeroPointCall();
+    return set != nullptr && set(&layer, zeroPoint) != 0;
+}
+
 bool keepsDouble()
 {
     static auto const keeps = lookUp<int32_t (*)()>("tenonKeepsFloat64");

@@ -33,6 +33,11 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
 //! Whether there is.
 bool hasRecurrentNetworks();
 
+//! Gives a Quantize or Dequantize layer of int8 numbers a zero point; false when there is no such call, or it refuses.
+bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint);
+//! Whether there is.
+bool hasZeroPoints();
+
 //! Whether the network takes doubles (TENON_FLOAT64), and nobody asked for float in their place.
 bool keepsDouble();
 //! What a user is told of doubles, once.

@@ -48,6 +48,14 @@ extern "C"
     //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
     TENON_CALL void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) TENON_NOEXCEPT;
 
+    //! Gives an IQuantizeLayer or IDequantizeLayer of int8 numbers a zero point other than 0: real numbers are
+    //! (number - zeroPoint) * scale. Quantizing rounds first, and then adds it. The layer's input for zero points,
+    //! which TensorRT has at 0, stays empty.
+    //! \param layer an nvinfer1::ILayer of a network of this library.
+    //! \param zeroPoint within [-128, 127].
+    //! \return 1; or 0 after a report: it is another layer, or the number is out of range.
+    TENON_CALL int32_t tenonSetZeroPoint(void* layer, int32_t zeroPoint) TENON_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

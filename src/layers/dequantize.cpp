@@ -23,6 +23,7 @@ Result<TensorType> Dequantize::infer(Inputs const& in) const
                   .types(0, {DType::kINT8, DType::kFP8, DType::kINT4, DType::kFP4})
                   .done());
     TENON_TRY(checkScale(in, kName, use()));
+    TENON_TRY(Check(in, kName).fields(verifyZeroPoint(zeroPoint, in.type(0).dtype)).done());
     return TensorType{toType, in.type(0).shape};
 }
 
@@ -30,7 +31,7 @@ std::optional<Expr> Dequantize::body(std::vector<Expr> const& x) const
 {
     if (!use().isWhole() || x.size() < 2)
         return std::nullopt;
-    return dequantizedExpr(x[0], x[1], toType);
+    return dequantizedExpr(x[0], x[1], toType, zeroPoint);
 }
 
 Result<std::vector<HostTensor>> Dequantize::reference(HostTensors const& in) const
@@ -42,7 +43,7 @@ Result<std::vector<HostTensor>> Dequantize::reference(HostTensors const& in) con
     for (size_t axis = 0; axis < strides.size(); ++axis)
         strides[axis] = view.scale[axis] == 1 ? 0 : strides[axis];
     forEachPosition(view.x, [&](int64_t linear, std::vector<int64_t> const& at) {
-        out.set(linear, dequantized(in[0]->real(linear), in[1]->real(linearOf(at, strides))));
+        out.set(linear, dequantized(in[0]->real(linear), in[1]->real(linearOf(at, strides)), zeroPoint));
     });
     return oneOutput(std::move(out));
 }

@@ -17,11 +17,12 @@ struct Dequantize
     int32_t axis{-1};
     DType toType{DType::kFLOAT};
     nvinfer1::Dims blockShape{-1, {}};
+    int32_t zeroPoint{0}; //!< Of int8 numbers; beside the API's input for it, which knows 0 alone.
 
     static constexpr auto fields()
     {
         return std::tuple{field(1, "Axis", &Dequantize::axis), field(2, "ToType", &Dequantize::toType),
-            field(3, "BlockShape", &Dequantize::blockShape)};
+            field(3, "BlockShape", &Dequantize::blockShape), field(4, "zeroPoint", &Dequantize::zeroPoint)};
     }
     ScaleUse use() const noexcept
     {

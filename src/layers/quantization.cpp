@@ -131,31 +131,42 @@ std::pair<double, double> rangeOf(DType type) noexcept
     }
 }
 
-double quantized(double x, double scale, DType type) noexcept
+Result<Done> verifyZeroPoint(int32_t zeroPoint, DType type)
+{
+    auto const [least, most] = rangeOf(DType::kINT8);
+    if (zeroPoint != 0 && (type != DType::kINT8 || zeroPoint < least || zeroPoint > most))
+        return badArgument("has a zero point of {} for {}", zeroPoint, nameOf(type));
+    return Done{};
+}
+
+double quantized(double x, double scale, DType type, int32_t zeroPoint) noexcept
 {
     // The quotient of two floats in double, rounded to float, is their quotient in float.
     auto const quotient = static_cast<double>(static_cast<float>(x / scale));
     auto const [least, most] = rangeOf(type);
-    double const clamped = std::clamp(quotient, least, most);
-    return isFloating(type) ? clamped : std::nearbyint(clamped); // A narrow float rounds as it is stored.
+    double const rounded = isFloating(type) ? quotient : std::nearbyint(quotient); // A narrow float rounds as it is
+    return std::clamp(rounded + zeroPoint, least, most);                           // stored.
 }
 
-double dequantized(double x, double scale) noexcept
+double dequantized(double x, double scale, int32_t zeroPoint) noexcept
 {
-    return static_cast<double>(static_cast<float>(x * scale));
+    return static_cast<double>(static_cast<float>((x - zeroPoint) * scale));
 }
 
-Expr quantizedExpr(Expr const& x, Expr const& scale, DType type)
+Expr quantizedExpr(Expr const& x, Expr const& scale, DType type, int32_t zeroPoint)
 {
     auto const [least, most] = rangeOf(type);
     Expr const quotient = cast(cast(x, DType::kFLOAT) / cast(scale, DType::kFLOAT), DType::kFLOAT);
     Expr const rounded = isFloating(type) ? quotient : apply(ExprOp::kRound, {quotient});
-    return cast(min(max(rounded, Expr{least}), Expr{most}), type);
+    Expr const moved = zeroPoint == 0 ? rounded : rounded + Expr{static_cast<double>(zeroPoint)};
+    return cast(min(max(moved, Expr{least}), Expr{most}), type);
 }
 
-Expr dequantizedExpr(Expr const& x, Expr const& scale, DType type)
+Expr dequantizedExpr(Expr const& x, Expr const& scale, DType type, int32_t zeroPoint)
 {
-    return cast(cast(x, DType::kFLOAT) * cast(scale, DType::kFLOAT), type);
+    Expr const wide = cast(x, DType::kFLOAT);
+    Expr const centred = zeroPoint == 0 ? wide : wide - Expr{static_cast<double>(zeroPoint)};
+    return cast(centred * cast(scale, DType::kFLOAT), type);
 }
 
 } // namespace tenon

@@ -43,10 +43,12 @@ ScaleView viewOf(std::vector<int64_t> const& x, std::vector<int64_t> const& scal
 
 //! Least and largest number of a type that values are quantized to.
 std::pair<double, double> rangeOf(DType type) noexcept;
-//! x / scale, rounded half to even and clamped: in float, whatever the operands are.
-double quantized(double x, double scale, DType type) noexcept;
-double dequantized(double x, double scale) noexcept;
-Expr quantizedExpr(Expr const& x, Expr const& scale, DType type);
-Expr dequantizedExpr(Expr const& x, Expr const& scale, DType type);
+//! Fits the type that numbers have: only int8 has others than 0.
+Result<Done> verifyZeroPoint(int32_t zeroPoint, DType type);
+//! x / scale, rounded half to even, plus the zero point, clamped: in float, whatever the operands are.
+double quantized(double x, double scale, DType type, int32_t zeroPoint = 0) noexcept;
+double dequantized(double x, double scale, int32_t zeroPoint = 0) noexcept;
+Expr quantizedExpr(Expr const& x, Expr const& scale, DType type, int32_t zeroPoint = 0);
+Expr dequantizedExpr(Expr const& x, Expr const& scale, DType type, int32_t zeroPoint = 0);
 
 } // namespace tenon

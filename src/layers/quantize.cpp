@@ -12,7 +12,7 @@ Result<Done> Quantize::verify() const
 {
     if (toType != DType::kINT8 && toType != DType::kFP8 && toType != DType::kINT4 && toType != DType::kFP4)
         return badArgument("quantizes to {}; it can to int8, fp8, int4 and fp4", nameOf(toType));
-    return Done{};
+    return verifyZeroPoint(zeroPoint, toType);
 }
 
 Result<TensorType> Quantize::infer(Inputs const& in) const
@@ -26,7 +26,7 @@ std::optional<Expr> Quantize::body(std::vector<Expr> const& x) const
 {
     if (!use().isWhole() || x.size() < 2)
         return std::nullopt;
-    return quantizedExpr(x[0], x[1], toType);
+    return quantizedExpr(x[0], x[1], toType, zeroPoint);
 }
 
 Result<std::vector<HostTensor>> Quantize::reference(HostTensors const& in) const
@@ -38,7 +38,7 @@ Result<std::vector<HostTensor>> Quantize::reference(HostTensors const& in) const
     for (size_t axis = 0; axis < strides.size(); ++axis)
         strides[axis] = view.scale[axis] == 1 ? 0 : strides[axis];
     forEachPosition(view.x, [&](int64_t linear, std::vector<int64_t> const& at) {
-        out.set(linear, quantized(in[0]->real(linear), in[1]->real(linearOf(at, strides)), toType));
+        out.set(linear, quantized(in[0]->real(linear), in[1]->real(linearOf(at, strides)), toType, zeroPoint));
     });
     return oneOutput(std::move(out));
 }

@@ -17,11 +17,12 @@ struct Quantize
     int32_t axis{-1};
     DType toType{DType::kINT8};
     nvinfer1::Dims blockShape{-1, {}};
+    int32_t zeroPoint{0}; //!< Of int8 numbers; beside the API's input for it, which knows 0 alone.
 
     static constexpr auto fields()
     {
         return std::tuple{field(1, "Axis", &Quantize::axis), field(2, "ToType", &Quantize::toType),
-            field(3, "BlockShape", &Quantize::blockShape)};
+            field(3, "BlockShape", &Quantize::blockShape), field(4, "zeroPoint", &Quantize::zeroPoint)};
     }
     ScaleUse use() const noexcept
     {

@@ -15,16 +15,16 @@ KernelChannels QuantizedConvolution::channels(std::vector<int64_t> const& kernel
 
 Result<TensorType> QuantizedConvolution::infer(Inputs const& in) const
 {
-    TensorType type = TENON_TRY(
-        inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
+    TensorType type = TENON_TRY(inferQuantized(
+        in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType, inputZero, outputZero}));
     TENON_TRY(checkKernelScales(in, kName, ShapeExpr{product.nbOutputMaps}));
     return type;
 }
 
 Result<std::vector<HostTensor>> QuantizedConvolution::reference(HostTensors const& in) const
 {
-    return quantizedReference(
-        in, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}, channels(in.at(1)->extents));
+    return quantizedReference(in, *makeLayer(product), product.epilogue,
+        {inputScale, outputScale, realType, inputZero, outputZero}, channels(in.at(1)->extents));
 }
 
 } // namespace tenon

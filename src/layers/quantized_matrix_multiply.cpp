@@ -23,16 +23,16 @@ Result<TensorType> QuantizedMatrixMultiply::infer(Inputs const& in) const
                   .that(product.operation0 == Op::kNONE && product.operation1 != Op::kVECTOR,
                       "takes x as it is and a matrix as kernel")
                   .done());
-    TensorType type = TENON_TRY(
-        inferQuantized(in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}));
+    TensorType type = TENON_TRY(inferQuantized(
+        in, kName, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType, inputZero, outputZero}));
     TENON_TRY(checkKernelScales(in, kName, type.shape.back()));
     return type;
 }
 
 Result<std::vector<HostTensor>> QuantizedMatrixMultiply::reference(HostTensors const& in) const
 {
-    return quantizedReference(
-        in, *makeLayer(product), product.epilogue, {inputScale, outputScale, realType}, channels(in.at(1)->extents));
+    return quantizedReference(in, *makeLayer(product), product.epilogue,
+        {inputScale, outputScale, realType, inputZero, outputZero}, channels(in.at(1)->extents));
 }
 
 } // namespace tenon

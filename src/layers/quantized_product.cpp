@@ -40,6 +40,8 @@ Result<Done> QuantizedScales::verify() const
         return badArgument("has scales {} and {}", input, output);
     if (real != DType::kFLOAT && real != DType::kHALF && real != DType::kBF16)
         return badArgument("gives real numbers in {}; it can in float32, float16 and bfloat16", nameOf(real));
+    if (output == 0.0F && outputZero != 0)
+        return badArgument("has a zero point of {} for a result in real numbers", outputZero);
     return Done{};
 }
 
@@ -53,6 +55,7 @@ Result<TensorType> inferQuantized(
     check.that(in.has(QuantizedOperands::kScales), "lacks the scales of its kernel");
     TENON_TRY(check.done());
     DType const narrow = in.type(0).dtype;
+    check.fields(verifyZeroPoint(scales.inputZero, narrow)).fields(verifyZeroPoint(scales.outputZero, narrow));
     TENON_TRY(check.types(1, {narrow}).done());
     std::vector<TensorType> types(static_cast<size_t>(in.size()));
     std::vector<Input> inner;
@@ -116,7 +119,9 @@ Result<std::vector<HostTensor>> quantizedReference(HostTensors const& in, Layer 
             made.push_back(realsOf(*each, 1.0));
         inner.push_back(each == nullptr ? nullptr : &made.back());
     }
-    HostTensor& kernel = made.at(1); // Neither it nor x can be absent.
+    for (double& x : made.at(0).reals) // Neither x nor the kernel can be absent.
+        x -= scales.inputZero;
+    HostTensor& kernel = made.at(1);
     for (int64_t i = 0; i < kernel.count(); ++i)
     {
         int64_t const channel = kernelScales.count() == 1 ? 0 : channels.of(i);
@@ -139,8 +144,9 @@ Result<std::vector<HostTensor>> quantizedReference(HostTensors const& in, Layer 
     HostTensor out{scales.output > 0.0F ? narrow : scales.real, result.at(0).extents};
     for (int64_t i = 0; i < out.count(); ++i)
         out.set(i,
-            scales.output > 0.0F ? quantized(result[0].real(i), static_cast<double>(scales.output), narrow)
-                                 : result[0].real(i));
+            scales.output > 0.0F
+                ? quantized(result[0].real(i), static_cast<double>(scales.output), narrow, scales.outputZero)
+                : result[0].real(i));
     return std::vector<HostTensor>{std::move(out)};
 }
 

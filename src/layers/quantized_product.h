@@ -46,6 +46,8 @@ struct QuantizedScales
     float input;
     float output; //!< 0: the result is in real numbers.
     DType real;   //!< The type of these.
+    int32_t inputZero{0};
+    int32_t outputZero{0};
 
     Result<Done> verify() const;
 };

@@ -41,9 +41,9 @@ std::optional<DequantizedMatrix> dequantizedMatrix(Graph const& graph, ValueId v
             found.isTransposed = !found.isTransposed;
     }
     found.dequantize = node;
-    bool const isMatrix = node != nullptr && as<Dequantize>(*node->layer) != nullptr
-        && graph.typeOf(node->output()).rank() == 2 && graph.constantOf(node->input(0)) != nullptr
-        && graph.constantOf(node->input(1)) != nullptr;
+    Dequantize const* const layer = node == nullptr ? nullptr : as<Dequantize>(*node->layer);
+    bool const isMatrix = layer != nullptr && layer->zeroPoint == 0 && graph.typeOf(node->output()).rank() == 2
+        && graph.constantOf(node->input(0)) != nullptr && graph.constantOf(node->input(1)) != nullptr;
     return isMatrix ? std::optional{found} : std::nullopt;
 }
 

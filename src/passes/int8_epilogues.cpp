@@ -31,8 +31,8 @@ Node const* closedProduct(Graph const& graph, Dequantized const& x)
 {
     Node const* const producer = graph.producerOf(x.source);
     std::optional<Int8Product> const product = int8ProductOf(producer);
-    return product && product->outputScale == x.scale && x.narrowType == DType::kINT8 && isReadOnce(graph, x.source)
-            && isReadOnce(graph, x.node->output())
+    return product && product->outputScale == x.scale && product->outputZero == x.zeroPoint
+            && x.narrowType == DType::kINT8 && isReadOnce(graph, x.source) && isReadOnce(graph, x.node->output())
         ? producer
         : nullptr;
 }
@@ -92,6 +92,8 @@ Rewrite openInt8Product(Graph const& graph, Node const& node, FusionLimits const
 {
     std::optional<Dequantized> const x =
         node.outputs.size() == 1 && limits.int8Steps > 0 ? dequantizedBy(graph, node.output()) : std::nullopt;
+    if (x && x->zeroPoint != 0)
+        return skip("a rounding in the middle has no zero point");
     Node const* const producer = x ? closedProduct(graph, *x) : nullptr;
     if (producer == nullptr || !limits.quantizedResults.has(x->realType)
         || !wantsReals(graph, node.output(), *producer))
@@ -127,14 +129,19 @@ Rewrite fuseInt8Sum(Graph const& graph, Node const& node, FusionLimits const& li
         return skip("the epilogue is full");
     ValueId extra = node.input(1 - *best);
     EpilogueStep step{EpilogueKind::kAdd};
+    float shift{0.0F};
     std::optional<Dequantized> const other = dequantizedBy(graph, extra);
-    if (other && graph.constantOf(other->source) == nullptr
+    bool const isRoom = product.epilogue.steps.size() + 1 < limits.int8Steps;
+    if (other && graph.constantOf(other->source) == nullptr && (other->zeroPoint == 0 || isRoom)
         && other->narrowType == graph.typeOf(producer.input(0)).dtype)
     {
         extra = other->source;
         step.alpha = other->scale;
+        shift = -other->scale * static_cast<float>(other->zeroPoint);
     }
     product.epilogue.steps.push_back(step);
+    if (shift != 0.0F)
+        product.epilogue.steps.push_back({EpilogueKind::kLinear, 1.0F, shift});
     std::vector<ValueId> inputs = producer.inputs;
     inputs.push_back(extra);
     Patch patch{graph, node};
@@ -145,15 +152,18 @@ Rewrite fuseInt8Sum(Graph const& graph, Node const& node, FusionLimits const& li
 
 Rewrite closeInt8Product(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
-    std::optional<float> const scale = limits.int8Steps > 0 ? quantizingScale(graph, node) : std::nullopt;
-    if (!scale || !isOpenProduct(graph, node.input(0)))
+    std::optional<Quantizing> const by = limits.int8Steps > 0 ? quantizingBy(graph, node) : std::nullopt;
+    if (!by || !isOpenProduct(graph, node.input(0)))
         return skip();
+    if (by->zeroPoint != 0 && limits.quantizedGrain != 0)
+        return skip("the device knows no zero points");
     Node const& producer = *graph.producerOf(node.input(0));
     if (graph.typeOf(node.output()).dtype != graph.typeOf(producer.input(0)).dtype)
         return skip("it quantizes to another type than that of the operands");
     Int8Product product = *int8ProductOf(&producer);
-    dropRounding(product.epilogue, *scale);
-    product.outputScale = *scale;
+    dropRounding(product.epilogue, by->scale);
+    product.outputScale = by->scale;
+    product.outputZero = by->zeroPoint;
     Patch patch{graph, node};
     patch.covers({producer.id, node.id});
     patch.replace(node.output(), patch.add(withProduct(producer, product), producer.inputs));

@@ -26,24 +26,26 @@ std::optional<Dequantized> dequantizedBy(Graph const& graph, ValueId value)
     DType const narrow = graph.typeOf(node->input(0)).dtype;
     if (!layer.use().isWhole() || !scale || node->input(2) != kNone || !isQuantizedType(narrow))
         return std::nullopt;
-    return Dequantized{node, node->input(0), static_cast<float>(*scale), narrow, layer.toType};
+    return Dequantized{node, node->input(0), static_cast<float>(*scale), layer.zeroPoint, narrow, layer.toType};
 }
 
-std::optional<float> quantizingScale(Graph const& graph, Node const& node)
+std::optional<Quantizing> quantizingBy(Graph const& graph, Node const& node)
 {
     auto const* layer = as<Quantize>(*node.layer);
     if (layer == nullptr || !layer->use().isWhole() || !isQuantizedType(layer->toType) || node.input(2) != kNone)
         return std::nullopt;
     std::optional<double> const scale = scalarOf(graph, node.input(1));
-    return scale && isInt8Scale(static_cast<float>(*scale)) ? std::optional{static_cast<float>(*scale)} : std::nullopt;
+    if (!scale || !isInt8Scale(static_cast<float>(*scale)))
+        return std::nullopt;
+    return Quantizing{static_cast<float>(*scale), layer->zeroPoint};
 }
 
 std::optional<Int8Product> int8ProductOf(Node const* node)
 {
     if (auto const* conv = layerOf<QuantizedConvolution>(node))
-        return Int8Product{conv->product.epilogue, conv->outputScale, conv->realType};
+        return Int8Product{conv->product.epilogue, conv->outputScale, conv->outputZero, conv->realType};
     if (auto const* product = layerOf<QuantizedMatrixMultiply>(node))
-        return Int8Product{product->product.epilogue, product->outputScale, product->realType};
+        return Int8Product{product->product.epilogue, product->outputScale, product->outputZero, product->realType};
     return std::nullopt;
 }
 
@@ -54,6 +56,7 @@ LayerPtr withProductOf(L layer, Int8Product const& product)
 {
     layer.product.epilogue = product.epilogue;
     layer.outputScale = product.outputScale;
+    layer.outputZero = product.outputZero;
     layer.realType = product.realType;
     return makeLayer(std::move(layer));
 }
@@ -92,7 +95,7 @@ std::optional<Int8Kernel> kernelOf(Graph const& graph, ValueId value, int32_t ax
     Dequantize const& layer = *layerOf<Dequantize>(node);
     Constant const* const scales = graph.constantOf(node->input(1));
     DType const narrow = graph.typeOf(node->input(0)).dtype;
-    if (!isQuantizedType(narrow) || scales == nullptr || layer.blockShape.nbDims > 0)
+    if (!isQuantizedType(narrow) || scales == nullptr || layer.blockShape.nbDims > 0 || layer.zeroPoint != 0)
         return std::nullopt;
     bool const isPerChannel = scales->extents.size() == 1 && layer.axis == axis && axis >= 0;
     if (!layer.use().isWhole() && !isPerChannel)
@@ -100,11 +103,18 @@ std::optional<Int8Kernel> kernelOf(Graph const& graph, ValueId value, int32_t ax
     return Int8Kernel{node, node->input(0), node->input(1), narrow};
 }
 
+//! Devices that take all depths know zero points, too.
+bool takesZeroPoints(FusionLimits const& limits)
+{
+    return limits.quantizedGrain == 0;
+}
+
 //! Whether both operands are of one type that the device multiplies, and the result of one that it gives.
 bool areTypesTaken(
     Graph const& graph, Node const& node, Dequantized const& x, Int8Kernel const& kernel, FusionLimits const& limits)
 {
     return x.narrowType == kernel.narrowType && limits.quantizedTypes.has(x.narrowType)
+        && (x.zeroPoint == 0 || takesZeroPoints(limits))
         && limits.quantizedResults.has(graph.typeOf(node.output()).dtype);
 }
 
@@ -159,6 +169,7 @@ Rewrite quantizedConvolution(Graph const& graph, Node const& node, Convolution c
     layer.realType = graph.typeOf(node.output()).dtype;
     layer.product = conv;
     layer.inputScale = x->scale;
+    layer.inputZero = x->zeroPoint;
     return quantizedForm(graph, node, *x, *kernel, makeLayer(std::move(layer)));
 }
 
@@ -178,6 +189,10 @@ Rewrite quantizedProduct(
     bool const isOne = volumeOf(graph.constantOf(kernel->scales)->extents) == 1;
     if (graph.constantOf(kernel->source) == nullptr && !isOne)
         return skip("a scale per column of a matrix that is no constant");
+    Constant const* const matrix = graph.constantOf(kernel->source);
+    bool const isOneMatrix = matrix != nullptr && volumeOf({matrix->extents.begin(), matrix->extents.end() - 2}) == 1;
+    if (x->zeroPoint != 0 && !isOneMatrix)
+        return skip("a zero point beside what is not one constant matrix");
     std::optional<int64_t> const depth = graph.typeOf(node.input(0)).shape.back().constant();
     if (!depth || *depth > kMaxInt8Depth)
         return skip("sums may have more products than fit into an int32");
@@ -188,6 +203,7 @@ Rewrite quantizedProduct(
     layer.realType = graph.typeOf(node.output()).dtype;
     layer.product = product;
     layer.inputScale = x->scale;
+    layer.inputZero = x->zeroPoint;
     return quantizedForm(graph, node, *x, *kernel, makeLayer(std::move(layer)));
 }
 } // namespace

@@ -16,18 +16,25 @@ struct Dequantized
     Node const* node;
     ValueId source;
     float scale;
+    int32_t zeroPoint;
     DType narrowType;
     DType realType;
 };
 std::optional<Dequantized> dequantizedBy(Graph const& graph, ValueId value);
-//! The known scale of a Quantize layer that makes int8 or fp8 numbers by it.
-std::optional<float> quantizingScale(Graph const& graph, Node const& node);
+//! How a Quantize layer makes int8 or fp8 numbers: by one known scale.
+struct Quantizing
+{
+    float scale;
+    int32_t zeroPoint;
+};
+std::optional<Quantizing> quantizingBy(Graph const& graph, Node const& node);
 
 //! What a quantized convolution or product has beside its operands.
 struct Int8Product
 {
     Epilogue epilogue;
     float outputScale{0.0F};
+    int32_t outputZero{0};
     DType realType{DType::kFLOAT};
 };
 std::optional<Int8Product> int8ProductOf(Node const* node);

@@ -64,8 +64,8 @@ Rewrite dequantizeBelowViews(Graph const& graph, Node const& node, FusionLimits 
         if (!x || graph.constantOf(x->source) != nullptr || !limits.quantizedTypes.has(x->narrowType))
             return skip();
         first = i == 0 ? x : first;
-        if (x->scale != first->scale || x->narrowType != first->narrowType)
-            return skip("the tensors have different scales or types");
+        if (x->scale != first->scale || x->zeroPoint != first->zeroPoint || x->narrowType != first->narrowType)
+            return skip("the tensors have different scales, zero points or types");
         inputs[i] = x->source;
     }
     Patch patch{graph, node};
@@ -76,7 +76,7 @@ Rewrite dequantizeBelowViews(Graph const& graph, Node const& node, FusionLimits 
 
 Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
-    if (limits.int8Steps == 0 || !quantizingScale(graph, node) || !isReadOnce(graph, node.input(0))
+    if (limits.int8Steps == 0 || !quantizingBy(graph, node) || !isReadOnce(graph, node.input(0))
         || !limits.quantizedTypes.has(graph.typeOf(node.output()).dtype))
         return skip();
     Node const* const view = graph.producerOf(node.input(0));
@@ -100,9 +100,10 @@ Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits co
 
 Rewrite cancelRequantization(Graph const& graph, Node const& node)
 {
-    std::optional<float> const scale = quantizingScale(graph, node);
-    std::optional<Dequantized> const x = scale ? dequantizedBy(graph, node.input(0)) : std::nullopt;
-    if (!x || x->scale != *scale || x->narrowType != graph.typeOf(node.output()).dtype)
+    std::optional<Quantizing> const by = quantizingBy(graph, node);
+    std::optional<Dequantized> const x = by ? dequantizedBy(graph, node.input(0)) : std::nullopt;
+    if (!x || x->scale != by->scale || x->zeroPoint != by->zeroPoint
+        || x->narrowType != graph.typeOf(node.output()).dtype)
         return skip();
     Patch patch{graph, node};
     patch.replace(node.output(), x->source); // n · scale / scale differs from n by far less than one half.

@@ -41,8 +41,10 @@ Rewrite withReals(Graph const& graph, Node const& node, L const& layer)
     {
         L open = layer;
         open.outputScale = 0.0F;
+        open.outputZero = 0;
         Quantize quantize;
         quantize.axis = kOneScale;
+        quantize.zeroPoint = layer.outputZero;
         quantize.toType = graph.typeOf(node.output()).dtype;
         ValueId const x = patch.add(std::move(open), node.inputs);
         patch.replace(node.output(), patch.add(quantize, {x, patch.constant("scale", scaleOf(layer.outputScale))}));
@@ -58,6 +60,7 @@ Rewrite withReals(Graph const& graph, Node const& node, L const& layer)
     Dequantize dequantize;
     dequantize.axis = kOneScale;
     dequantize.toType = layer.realType;
+    dequantize.zeroPoint = layer.inputZero;
     ValueId const x = patch.add(dequantize, {node.input(0), patch.constant("scale", scaleOf(layer.inputScale))});
     std::vector<ValueId> inputs{
         x, realKernel(graph, node, layer.channels(kernel.value_or(std::vector<int64_t>{1, 1})), layer.realType, patch)};

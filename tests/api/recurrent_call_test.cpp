@@ -1,4 +1,4 @@
-// tenonAddRecurrentNetwork: what a caller in C may get wrong is told, not read.
+// tenonAddRecurrentNetwork and tenonSetZeroPoint: what a caller in C may get wrong is told, not read.
 #include "fixture.h"
 
 #include "tenon/network.h"
@@ -76,6 +76,44 @@ TEST_F(RecurrentCall, refusesNull)
     }
     EXPECT_EQ(tenonAddRecurrentNetwork(nullptr, nullptr), nullptr);
     EXPECT_EQ(tenonAddRecurrentNetwork(network.get(), nullptr), nullptr);
+}
+
+class ZeroPointCall : public ApiTest
+{
+  protected:
+    ITensor* x{network->addInput("x", DataType::kFLOAT, dims({5}))};
+    ITensor* scale{network->addInput("scale", DataType::kFLOAT, dims({}))};
+    IQuantizeLayer* quantize{network->addQuantize(*x, *scale, DataType::kINT8)};
+    IDequantizeLayer* dequantize{network->addDequantize(*quantize->getOutput(0), *scale, DataType::kFLOAT)};
+};
+
+TEST_F(ZeroPointCall, isTakenByLayersOfInt8Numbers)
+{
+    for (int32_t const zeroPoint : {-128, 0, 127})
+    {
+        EXPECT_EQ(tenonSetZeroPoint(quantize, zeroPoint), 1) << logger.errors();
+        EXPECT_EQ(tenonSetZeroPoint(dequantize, zeroPoint), 1) << logger.errors();
+    }
+}
+
+TEST_F(ZeroPointCall, refusesNumbersThatInt8HasNot)
+{
+    for (int32_t const wrong : {-129, 128, INT32_MIN, INT32_MAX})
+    {
+        EXPECT_EQ(tenonSetZeroPoint(quantize, wrong), 0);
+        EXPECT_NE(logger.errors().find("a zero point of " + std::to_string(wrong)), std::string::npos)
+            << logger.errors();
+    }
+}
+
+TEST_F(ZeroPointCall, refusesOtherLayersAndNull)
+{
+    IActivationLayer* const relu = network->addActivation(*x, ActivationType::kRELU);
+    relu->setName("gate");
+    EXPECT_EQ(tenonSetZeroPoint(relu, 3), 0);
+    EXPECT_NE(logger.errors().find("'gate' is neither a Quantize nor a Dequantize layer"), std::string::npos)
+        << logger.errors();
+    EXPECT_EQ(tenonSetZeroPoint(nullptr, 3), 0);
 }
 
 } // namespace apitest

@@ -132,6 +132,34 @@ TEST(CpuConvolution, volumes)
     expectKernels(layer, operands, "planes");
 }
 
+//! One kernel per channel: sums of planes, of which some output planes read none.
+TEST(CpuConvolution, volumesOfChannels)
+{
+    for (Form const& form : {Form{{2, 37, 5, 7, 9}, 37, {3, 3, 3}, 37, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+             {{1, 16, 6, 12, 11}, 16, {3, 5, 3}, 16, {2, 2, 2}, {1, 1, 1}, {1, 2, 1}, {0, 2, 1}},
+             {{2, 8, 7, 5, 6}, 8, {2, 1, 3}, 8, {1, 2, 1}, {3, 1, 2}, {2, 0, 2}, {1, 0, 0}},
+             {{1, 24, 2, 8, 8}, 24, {2, 3, 3}, 24, {1, 1, 1}, {1, 1, 1}, {3, 1, 1}, {4, 1, 1}}})
+        for (bool const hasBias : {false, true})
+        {
+            expectKernels(layerOf(form), operandsOf(form, hasBias), "planes-depthwise", {}, Types::kFloatOnly);
+            Convolution layer = layerOf(form);
+            std::vector<Operand> operands = operandsOf(form, hasBias);
+            layer.epilogue.steps = {{EpilogueKind::kRelu}, {EpilogueKind::kGeluErf}};
+            expectKernels(layer, operands, "planes-depthwise", {}, Types::kFloatOnly);
+        }
+    Form const form{{1, 20, 4, 6, 7}, 20, {3, 2, 2}, 20, {1, 1, 1}, {1, 1, 1}, {1, 0, 0}, {1, 0, 0}};
+    for (std::vector<EpilogueStep> const& steps :
+        std::vector<std::vector<EpilogueStep>>{{{EpilogueKind::kAdd}, {EpilogueKind::kClip, -0.5F, 0.5F}},
+            {{EpilogueKind::kSilu}, {EpilogueKind::kMultiply}}})
+    {
+        Convolution layer = layerOf(form);
+        layer.epilogue.steps = steps;
+        std::vector<Operand> operands = operandsOf(form);
+        operands.push_back(input(randomTensor({1, 20, 4, 5, 6})));
+        expectKernels(layer, operands, "planes-depthwise", {}, Types::kFloatOnly);
+    }
+}
+
 TEST(CpuConvolution, minimalFiltering)
 {
     expectTiles({{1, 32, 14, 15}, 48, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});

@@ -233,6 +233,74 @@ TEST(CpuInt8Convolution, extremesDoNotSaturate)
                 }
 }
 
+//! What stands for 0 is not 0: also outside of the image, and in results whose ReLU stops there.
+TEST(CpuInt8Convolution, zeroPoints)
+{
+    struct Case
+    {
+        Int8Form form;
+        std::string_view candidate;
+    };
+    for (Case const& each :
+        {Case{{{2, 16, 9, 8}, 64, {1, 1}}, "int8"}, {{{2, 16, 9, 8}, 70, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}}, "int8"},
+            {{{1, 64, 12, 12}, 64, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}}, "int8"},
+            {{{1, 3, 17, 40}, 64, {7, 7}, 1, {2, 2}, {}, {3, 3}, {3, 3}}, "int8"},
+            {{{1, 8, 9, 30}, 12, {2, 5}, 1, {1, 2}, {2, 1}, {1, 2}, {1, 2}}, "int8"},
+            {{{2, 12, 8, 9}, 20, {3, 3}, 2, {}, {}, {1, 1}, {1, 1}}, "int8"},
+            {{{1, 10, 30}, 20, {5}, 1, {2}, {}, {2}, {2}}, "int8"},
+            {{{2, 70, 9, 8}, 70, {3, 3}, 70, {}, {}, {1, 1}, {1, 1}}, "int8-depthwise"},
+            {{{1, 24, 9, 8}, 24, {5, 5}, 24, {2, 2}, {1, 2}, {2, 4}, {2, 4}}, "int8-depthwise"}})
+        for (auto const& [in, out] : {std::pair{-128, -128}, {-128, 0}, {127, 5}, {3, -77}, {-1, 127}})
+        {
+            SCOPED_TRACE(fmt::format(
+                "{} to {} maps, zero points {} and {}", fmt::join(each.form.x, "x"), each.form.maps, in, out));
+            QuantizedConvolution layer = int8LayerOf(each.form);
+            layer.inputZero = in;
+            for (bool const hasBias : {true, false})
+                expectKernels(layer, int8OperandsOf(each.form, hasBias), each.candidate, kReal, Types::kFloatOnly);
+            layer.outputScale = 0.1F;
+            layer.outputZero = out;
+            expectKernels(layer, int8OperandsOf(each.form), each.candidate, kWhole, Types::kFloatOnly);
+            layer.product.epilogue.steps = {{EpilogueKind::kRelu}};
+            expectKernels(layer, int8OperandsOf(each.form), each.candidate, kWhole, Types::kFloatOnly);
+        }
+}
+
+//! Halves become even before the zero point moves them.
+TEST(CpuInt8Convolution, halvesBecomeEvenBesideAZeroPoint)
+{
+    for (int64_t const maps : {48, 64, 70})
+        for (int32_t const zero : {-128, -3, 1, 127})
+        {
+            Int8Form const form{{1, 16, 7, 9}, maps, {1, 1}};
+            QuantizedConvolution layer = int8LayerOf(form);
+            layer.inputScale = 0x1p-6F;
+            layer.outputScale = 0.5F;
+            layer.inputZero = layer.outputZero = zero;
+            std::vector<Operand> operands = int8OperandsOf(form, false);
+            std::ranges::fill(operands[3].tensor.reals, 0x1p-3);
+            expectKernels(layer, operands, "int8", {0.0, 0.0}, Types::kFloatOnly);
+        }
+}
+
+TEST(CpuInt8Product, zeroPoints)
+{
+    for (auto const& [rows, depth, columns] :
+        {std::array<int64_t, 3>{5, 7, 40}, {1, 128, 65}, {33, 300, 64}, {4, 0, 9}})
+        for (int32_t const zero : {-128, 5, 127})
+        {
+            QuantizedMatrixMultiply layer;
+            layer.inputScale = 0.02F;
+            layer.inputZero = zero;
+            std::vector<Operand> const operands{input(int8Tensor({rows, depth})), weight(int8Tensor({depth, columns})),
+                weight(randomTensor({columns})), weight(randomTensor({columns}, 0.001, 0.01))};
+            expectKernels(layer, operands, "int8", kReal, Types::kFloatOnly);
+            layer.outputScale = 0.1F;
+            layer.outputZero = -zero / 2;
+            expectKernels(layer, operands, "int8", kWhole, Types::kFloatOnly);
+        }
+}
+
 TEST(CpuInt8Product, matricesAndBatches)
 {
     struct Case

@@ -149,3 +149,25 @@ def test_a_map_whose_scale_is_0_is_quantized_zeros() -> None:
     got = result("QLinearConv", inputs, tuple(range(1, 8)), pads=[1, 1, 1, 1])
     sums = windows(x.astype(np.int64), kernel.astype(np.int64))
     np.testing.assert_array_equal(got, requantized(sums, (x_scale * scales / y_scale).reshape(-1, 1, 1), zero))
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("kernel_kind", INTEGERS)
+def test_depths_that_only_the_run_tells(kind: type, kernel_kind: type) -> None:
+    generator = np.random.default_rng(9)
+    zeros = [draw(generator, kind), draw(generator, kernel_kind)]
+    types = [helper.np_dtype_to_tensor_dtype(np.dtype(each)) for each in (kind, kernel_kind)]
+    infos = [
+        helper.make_tensor_value_info("a", types[0], [2, 5, "k"]),
+        helper.make_tensor_value_info("b", types[1], ["l", 7]),
+    ]
+    constants = [onnx.numpy_helper.from_array(zero, name) for zero, name in zip(zeros, ("za", "zb"), strict=True)]
+    node = helper.make_node("MatMulInteger", ["a", "b", "za", "zb"], ["y"])
+    graph = helper.make_graph([node], "g", infos, [helper.make_empty_tensor_value_info("y")], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    feeds = [
+        {"a": draw(generator, kind, 2, 5, k), "b": draw(generator, kernel_kind, k, 7)} for k in (1, 700, 1024, 2500)
+    ]
+    for feed, found in zip(feeds, run(plan_of(made, feeds), feeds), strict=True):
+        want = (feed["a"].astype(np.int64) - zeros[0]) @ (feed["b"].astype(np.int64) - zeros[1])
+        np.testing.assert_array_equal(found["y"], want)

@@ -587,3 +587,59 @@ def test_bernoulli_draws_as_often_as_it_is_told() -> None:
     means = found["y"].mean(1)
     assert means[0] == 0 and means[3] == 1
     np.testing.assert_allclose(means[1:3], [0.3, 0.8], atol=0.02)
+
+
+def test_multinomial_draws_classes_as_often_as_it_is_told() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Multinomial", ["logits"], ["y"], sample_size=20000, dtype=TensorProto.INT64)],
+        "draws",
+        [helper.make_tensor_value_info("logits", FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=9)
+    chances = np.array([[0.1, 0.2, 0.3, 0.4], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    with np.errstate(divide="ignore"):
+        feed = {"logits": (np.log(chances) + 3).astype(np.float32)}
+    (found,) = run(plan_of(model, [feed]), [feed])
+    assert found["y"].dtype == np.int64 and found["y"].shape == (3, 20000)
+    shares = np.stack([np.bincount(row, minlength=4) / 20000 for row in found["y"]])
+    assert (shares[chances == 0] == 0).all()
+    np.testing.assert_allclose(shares, chances, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("image", "block", "attributes"),
+    [
+        ([9, 8], [3, 2], {}),
+        ([9, 8], [3, 2], {"pads": [1, 0, 2, 1]}),
+        ([9, 12], [3, 4], {"strides": [3, 4]}),
+        ([11, 15], [3, 4], {"strides": [4, 5], "pads": [0, 1, 1, 0]}),
+        ([10, 9], [3, 3], {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ([10, 9], [2, 3], {"strides": [1, 2], "dilations": [3, 2]}),
+        ([11], [4], {"strides": [3]}),
+        ([5, 4, 6], [2, 1, 3], {"strides": [1, 2, 2]}),
+        ([20, 20], [9, 9], {"strides": [2, 3]}),
+    ],
+)
+def test_col2im_adds_blocks_up(image: list[int], block: list[int], attributes: dict) -> None:
+    rank = len(image)
+    strides, dilations = attributes.get("strides", [1] * rank), attributes.get("dilations", [1] * rank)
+    pads = attributes.get("pads", [0] * 2 * rank)
+    grid = [
+        (image[i] + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i in range(rank)
+    ]
+    x = floats(2, 3 * int(np.prod(block)), int(np.prod(grid)))
+    want = np.zeros((2, 3, *[image[i] + pads[i] + pads[rank + i] for i in range(rank)]), np.float32)
+    blocks = x.reshape(2, 3, *block, *grid)
+    for place in np.ndindex(*block):
+        at = tuple(
+            slice(place[i] * dilations[i], place[i] * dilations[i] + grid[i] * strides[i], strides[i])
+            for i in range(rank)
+        )
+        want[(slice(None), slice(None), *at)] += blocks[(slice(None), slice(None), *place)]
+    want = want[(slice(None), slice(None), *[slice(pads[i], pads[i] + image[i]) for i in range(rank)])]
+    constants = [("image", np.array(image, np.int64)), ("block", np.array(block, np.int64))]
+    nodes = [helper.make_node("Col2Im", ["x", "image", "block"], ["y"], **attributes)]
+    model = graph_model(nodes, [("x", FLOAT, ["n", *x.shape[1:]])], ["y"], constants)
+    (found,) = run(plan_of(model, [{"x": x}]), [{"x": x}])
+    np.testing.assert_allclose(found["y"], want, atol=1e-5)

@@ -38,6 +38,67 @@ output %y
         withHead("%y = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct + "}, inputScale=0.125}\noutput %y\n"));
 }
 
+TEST(Int8Rules, zeroPointsOfOperandAndResult)
+{
+    expectRewrite("", withHead(R"(
+%x = Dequantize(%q, %s) {Axis=-2, zeroPoint=-7}
+%k = Dequantize(%w, %c) {Axis=0}
+%z = Convolution(%x, %k, %b) {NbOutputMaps=6, KernelSizeNd=(3,3)}
+%r = Activation(%z) {ActivationType=0}
+%y = Quantize(%r, %t) {Axis=-2, zeroPoint=-128}
+output %y
+)"),
+        withHead("%y = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct
+            + ", epilogue={steps=[{kind=2}]}}, inputScale=0.125, outputScale=0.5, inputZero=-7, outputZero=-128}\n"
+              "output %y\n"));
+}
+
+TEST(Int8Rules, kernelWithAZeroPointStays)
+{
+    expectUnchanged("quantize-products", withHead(R"(
+%x = Dequantize(%q, %s) {Axis=-2}
+%k = Dequantize(%w, %s) {Axis=-2, zeroPoint=1}
+%y = Convolution(%x, %k, %b) {NbOutputMaps=6, KernelSizeNd=(3,3)}
+output %y
+)"));
+}
+
+//! Equal numbers of other zero points are other numbers.
+TEST(Int8Rules, requantizationByAnotherZeroPointStays)
+{
+    expectUnchanged("cancel-requantization", withHead(R"(
+%x = Dequantize(%q, %s) {Axis=-2, zeroPoint=3}
+%y = Quantize(%x, %s) {Axis=-2, zeroPoint=4}
+output %y
+)"));
+    expectRewrite("cancel-requantization", withHead(R"(
+%v = Shuffle(%q) {ReshapeDimensions=(0,-1)}
+%x = Dequantize(%v, %s) {Axis=-2, zeroPoint=3}
+%y = Quantize(%x, %s) {Axis=-2, zeroPoint=3}
+output %y
+)"),
+        withHead("%y = Shuffle(%q) {ReshapeDimensions=(0,-1)}\noutput %y\n"));
+}
+
+//! Rounding in the middle of a fusion knows none.
+TEST(Int8Rules, resultOfAZeroPointStaysInt8)
+{
+    expectUnchanged("open-int8-product",
+        withHead("%z = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct
+            + "}, inputScale=0.125, outputScale=0.5, outputZero=2}\n"
+              "%y = Dequantize(%z, %t) {Axis=-2, zeroPoint=2}\noutput %y\n"));
+}
+
+TEST(Int8Rules, sumOfAResidualWithAZeroPoint)
+{
+    expectRewrite("fuse-int8-sum",
+        withHead("input %r : int8[N,6,6,6]\n%z = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct
+            + "}, inputScale=0.125}\n%e = Dequantize(%r, %t) {Axis=-2, zeroPoint=6}\n"
+              "%y = ElementWise(%e, %z) {Operation=0}\noutput %y\n"),
+        withHead("input %r : int8[N,6,6,6]\n%y = QuantizedConvolution(%q, %w, %b, %c, %r) {" + kProduct
+            + ", epilogue={steps=[{kind=0, alpha=0.5},{kind=13, alpha=1, beta=-3}]}}, inputScale=0.125}\noutput %y\n"));
+}
+
 TEST(Int8Rules, convolutionStaysWithoutLimits)
 {
     std::string const before = withHead(R"(
@@ -451,6 +512,15 @@ TEST(Undo, int8ProductBecomesLayersStepByStep)
             + "output %y\n");
     expectGone("undo-int8-product",
         head + "%y = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct + "}, inputScale=0.125}\noutput %y\n",
+        "QuantizedConvolution");
+    expectRewrite("undo-int8-product",
+        head + "%y = QuantizedConvolution(%q, %w, %b, %c, %r) {" + kProduct + steps
+            + ", outputScale=0.5, inputZero=3, outputZero=-9}\noutput %y\n",
+        head + "%z = QuantizedConvolution(%q, %w, %b, %c, %r) {" + kProduct + steps
+            + ", inputZero=3}\n%y = Quantize(%z, %t) {Axis=-2, zeroPoint=-9}\noutput %y\n");
+    expectGone("undo-int8-product",
+        head + "%y = QuantizedConvolution(%q, %w, %b, %c) {" + kProduct
+            + "}, inputScale=0.125, inputZero=3}\noutput %y\n",
         "QuantizedConvolution");
     expectGone("undo-int8-product", R"(
 input %a : int8[N,5,8]

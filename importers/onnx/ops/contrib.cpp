@@ -1,5 +1,5 @@
 // Operators of the domain com.microsoft, which exporters and optimizers of ONNX Runtime write.
-#include "quantization.h"
+#include "../operators.h"
 
 #include <algorithm>
 #include <cmath>
@@ -140,83 +140,6 @@ Outputs importFusedMatMul(Node& node)
     return {alpha == 1.0F ? result : productOf(node, result, node.scalar(static_cast<double>(alpha), result.type()))};
 }
 
-Quantization quantizedAt(Node& node, int first)
-{
-    Quantization q{.x = node.in(first), .scale = node.in(first + 1), .zeroPoint = {}};
-    if (node.has(first + 2))
-    {
-        q.zeroPoint = node.in(first + 2);
-    }
-    return q;
-}
-
-//! Of real numbers, quantized like input `result` says: a scale, a zero point that may be missing.
-Value quantizedLike(Node& node, Value const& x, int result, DataType type)
-{
-    Quantization q{.x = x, .scale = node.in(result), .zeroPoint = {}};
-    if (node.has(result + 1))
-    {
-        q.zeroPoint = node.in(result + 1);
-    }
-    return quantize(node, q, type);
-}
-
-template <ElementWiseOperation operation>
-Outputs importQLinearBinary(Node& node)
-{
-    Value const a = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
-    Value const b = dequantize(node, quantizedAt(node, 3), DataType::kFLOAT);
-    return {quantizedLike(node, node.binary(a, b, operation), 6, node.in(0).type())};
-}
-
-Outputs importQLinearSigmoid(Node& node)
-{
-    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
-    return {quantizedLike(node, node.activation(x, ActivationType::kSIGMOID), 3, node.in(0).type())};
-}
-
-Outputs importQLinearLeakyRelu(Node& node)
-{
-    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
-    Value const y = node.activation(x, ActivationType::kLEAKY_RELU, node.floatOr("alpha", 0.01F));
-    return {quantizedLike(node, y, 3, node.in(0).type())};
-}
-
-Outputs importQLinearGlobalAveragePool(Node& node)
-{
-    if (node.intOr("channels_last", 0) != 0)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "QLinearGlobalAveragePool of channels that come last");
-    }
-    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
-    std::vector<int32_t> axes(static_cast<size_t>(std::max(x.rank() - 2, 0)));
-    std::iota(axes.begin(), axes.end(), 2);
-    return {quantizedLike(node, node.reduce(x, ReduceOperation::kAVG, axes, true), 3, node.in(0).type())};
-}
-
-//! Scale and zero point of the result first, then x, scale and zero point of each part.
-Outputs importQLinearConcat(Node& node)
-{
-    std::vector<Value> parts;
-    for (int i = 2; i + 2 < node.nbInputs(); i += 3)
-    {
-        parts.push_back(dequantize(node, quantizedAt(node, i), DataType::kFLOAT));
-    }
-    if (parts.empty())
-    {
-        fail(ErrorCode::kINVALID_NODE, "QLinearConcat of nothing");
-    }
-    std::vector<nvinfer1::ITensor*> tensors;
-    for (Value const& part : parts)
-    {
-        tensors.push_back(&node.tensor(part));
-    }
-    nvinfer1::IConcatenationLayer* const layer =
-        node.added(node.api().addConcatenation(tensors.data(), static_cast<int32_t>(tensors.size())), "concatenation");
-    layer->setAxis(node.axis(node.intOr("axis", 0), parts[0].rank()));
-    return {quantizedLike(node, layer->getOutput(0), 0, node.in(2).type())};
-}
-
 //! [batch, heads, positions, columns] turned by the angles of the positions; inputs of rank 3 hold the heads side by
 //! side. The caches [count, pairs] have a row per position.
 Outputs importRotary(Node& node)
@@ -278,12 +201,6 @@ constexpr Operator kContribTable[]{
     {"FastGelu", importFastGelu},
     {"FusedMatMul", importFusedMatMul},
     {"Gelu", importErfGelu},
-    {"QLinearAdd", importQLinearBinary<ElementWiseOperation::kSUM>},
-    {"QLinearConcat", importQLinearConcat},
-    {"QLinearGlobalAveragePool", importQLinearGlobalAveragePool},
-    {"QLinearLeakyRelu", importQLinearLeakyRelu},
-    {"QLinearMul", importQLinearBinary<ElementWiseOperation::kPROD>},
-    {"QLinearSigmoid", importQLinearSigmoid},
     {"QuickGelu", importQuickGelu},
     {"RotaryEmbedding", importRotary},
     {"SimplifiedLayerNormalization", importSimplifiedLayerNorm},

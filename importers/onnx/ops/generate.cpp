@@ -267,11 +267,39 @@ Outputs importBernoulli(Node& node)
     return {node.cast(node.binary(drawn, limit, nvinfer1::ElementWiseOperation::kLESS), type)};
 }
 
+//! Classes drawn with the probabilities whose logarithms, up to a summand per row, are the operand: as many classes as
+//! end below a number drawn from [0, 1) lie in front of the one that it falls into.
+Outputs importMultinomial(Node& node)
+{
+    Value const logits = node.in(0);
+    if (logits.rank() != 2)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("Multinomial of {}", shapeText(logits.shape())));
+    }
+    int64_t const samples = node.intOr("sample_size", 1);
+    DataType const type = typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", ::onnx::TensorProto::INT32)));
+    Value const chances = node.softmax(node.cast(logits, DataType::kFLOAT), 1);
+    Value const ends =
+        node.output(node.api().addCumulative(node.tensor(chances), node.tensor(node.scalar(1.0, DataType::kINT32)),
+                        nvinfer1::CumulativeOperation::kSUM, false, false),
+            "ends");
+    Extent const batch = extentOf(node, logits, 0);
+    Value const drawn = random(node, {batch, samples, 1}, DataType::kFLOAT)[0];
+    Value const isBehind = node.binary(node.unsqueeze(ends, {1}), drawn, ElementWiseOperation::kLESS);
+    Value const passed =
+        node.reduce(node.cast(isBehind, DataType::kINT32), nvinfer1::ReduceOperation::kSUM, {2}, false);
+    // Rounding may leave the last end below 1.
+    Extent const classes = extentOf(node, logits, 1);
+    Value const last = node.cast(scalarOf(node, subtract(node, classes, 1)), DataType::kINT32);
+    return {node.cast(node.binary(passed, last, ElementWiseOperation::kMIN), type)};
+}
+
 constexpr Operator kGenerateTable[]{
     {"Bernoulli", importBernoulli},
     {"Constant", importConstant},
     {"ConstantOfShape", importConstantOfShape},
     {"EyeLike", importEyeLike},
+    {"Multinomial", importMultinomial},
     {"RandomNormal", importRandom},
     {"RandomNormalLike", importRandomLike},
     {"RandomUniform", importRandom},

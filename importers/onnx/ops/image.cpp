@@ -96,79 +96,155 @@ Outputs importCenterCropPad(Node& node)
     return {slice(node, x, cut, "crop")};
 }
 
-//! Blocks are added up where they overlap, as by a transposed convolution each of whose kernels has one 1.
+//! How blocks lie in the image of a Col2Im.
+struct Blocks
+{
+    Shape image;
+    Shape block;
+    Shape strides;
+    Shape dilations;
+    Shape pads;
+    Extents front; //!< Batch and channels.
+    Extents grid;
+
+    size_t axes() const noexcept
+    {
+        return image.size();
+    }
+    bool areApart() const
+    {
+        bool apart{true};
+        for (size_t i = 0; i < axes(); ++i)
+        {
+            apart = apart && dilations[i] == 1 && strides[i] >= block[i];
+        }
+        return apart;
+    }
+};
+
+//! The extents with those of the axes behind.
+Extents followedBy(Extents extents, Extents const& behind)
+{
+    extents.insert(extents.end(), behind.begin(), behind.end());
+    return extents;
+}
+
+//! Zeros behind and around x, whose element 0 lies at `at` in the image.
+Value inImage(Node& node, Blocks const& blocks, Value const& x, Shape const& at)
+{
+    Cut cut{.start = Extents(2, 0),
+        .size = followedBy(blocks.front, {blocks.image.begin(), blocks.image.end()}),
+        .stride = Extents(blocks.axes() + 2, 1),
+        .mode = nvinfer1::SampleMode::kFILL,
+        .fill = {}};
+    for (size_t i = 0; i < blocks.axes(); ++i)
+    {
+        cut.start.emplace_back(blocks.pads[i] - at[i]);
+    }
+    return slice(node, x, cut, "image");
+}
+
+//! [.., grid, length of each axis in turns] with zeros up to the strides, as [.., grid · stride].
+Value spread(Node& node, Blocks const& blocks, Value const& x)
+{
+    Extents wide = blocks.front;
+    Extents joined = blocks.front;
+    for (size_t i = 0; i < blocks.axes(); ++i)
+    {
+        wide.push_back(blocks.grid[i]);
+        wide.emplace_back(blocks.strides[i]);
+        joined.push_back(multiply(node, blocks.grid[i], blocks.strides[i]));
+    }
+    Cut cut{.start = Extents(wide.size(), 0),
+        .size = wide,
+        .stride = Extents(wide.size(), 1),
+        .mode = nvinfer1::SampleMode::kFILL,
+        .fill = {}};
+    return reshapeTo(node, slice(node, x, cut, "between"), joined);
+}
+
+//! Blocks that do not overlap are moved.
+Value movedBlocks(Node& node, Blocks const& blocks, Value const& x)
+{
+    auto const axes = static_cast<int32_t>(blocks.axes());
+    std::vector<int32_t> order{0, 1};
+    for (int32_t i = 0; i < axes; ++i)
+    {
+        order.insert(order.end(), {2 + axes + i, 2 + i});
+    }
+    Extents const split = followedBy(followedBy(blocks.front, {blocks.block.begin(), blocks.block.end()}), blocks.grid);
+    return inImage(
+        node, blocks, spread(node, blocks, node.transpose(reshapeTo(node, x, split), order)), Shape(blocks.axes(), 0));
+}
+
+//! The places of all blocks, one after the other, are added to the image.
+Value addedBlocks(Node& node, Blocks const& blocks, Value const& x)
+{
+    int64_t const count = volumeOf(blocks.block);
+    Value const places = reshapeTo(node, x, followedBy(followedBy(blocks.front, {count}), blocks.grid));
+    Extents apart = blocks.front;
+    for (Extent const& extent : blocks.grid)
+    {
+        apart.push_back(extent);
+        apart.emplace_back(1);
+    }
+    Value sum;
+    for (int64_t place = 0; place < count; ++place)
+    {
+        Shape at(blocks.axes(), 0);
+        int64_t left = place;
+        for (size_t i = blocks.axes(); i-- > 0; left /= blocks.block[i])
+        {
+            at[i] = left % blocks.block[i] * blocks.dilations[i];
+        }
+        Value const one = spread(node, blocks, reshapeTo(node, sliceAxis(node, places, 2, place, 1), apart));
+        Value const here = inImage(node, blocks, one, at);
+        sum = sum.exists() ? node.binary(sum, here, ElementWiseOperation::kSUM) : here;
+    }
+    return sum;
+}
+
 Outputs importCol2Im(Node& node)
 {
+    constexpr int64_t kMostPlaces{4096};
     Value const x = node.in(0); // [n, channels · block, blocks]
-    Shape const image = node.integers(1, "image shape");
-    Shape const block = node.integers(2, "block shape");
-    size_t const axes = image.size();
+    Blocks blocks;
+    blocks.image = node.integers(1, "image shape");
+    blocks.block = node.integers(2, "block shape");
+    size_t const axes = blocks.image.size();
     Shape const ones(axes, 1);
-    Shape const strides = node.intsOr("strides", ones);
-    Shape const dilations = node.intsOr("dilations", ones);
-    Shape const pads = node.intsOr("pads", Shape(2 * axes, 0));
-    int64_t const inBlock = volumeOf(block);
-    int64_t const columns = x.shape()[1];
-    if (axes < 1 || axes > 3 || block.size() != axes || strides.size() != axes || dilations.size() != axes
-        || pads.size() != 2 * axes || inBlock < 1 || columns < 1 || columns % inBlock != 0)
+    blocks.strides = node.intsOr("strides", ones);
+    blocks.dilations = node.intsOr("dilations", ones);
+    blocks.pads = node.intsOr("pads", Shape(2 * axes, 0));
+    int64_t const inBlock = volumeOf(blocks.block);
+    int64_t const columns = x.rank() == 3 ? x.shape()[1] : -1;
+    auto const arePositive = [](Shape const& list) {
+        return std::all_of(list.begin(), list.end(), [](int64_t each) { return each > 0; });
+    };
+    if (axes < 1 || axes > 3 || blocks.block.size() != axes || blocks.strides.size() != axes
+        || blocks.dilations.size() != axes || blocks.pads.size() != 2 * axes || inBlock < 1 || columns < 1
+        || columns % inBlock != 0 || !arePositive(blocks.strides) || !arePositive(blocks.dilations))
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("Col2Im of {} to an image of {}, in blocks of {}", shapeText(x.shape()), shapeText(image),
-                shapeText(block)));
+            fmt::format("Col2Im of {} to an image of {}, in blocks of {}", shapeText(x.shape()),
+                shapeText(blocks.image), shapeText(blocks.block)));
     }
-    int64_t const channels = columns / inBlock;
-    std::vector<double> kernel(static_cast<size_t>(columns * inBlock), 0.0);
-    for (int64_t i = 0; i < columns; ++i)
+    if (inBlock > kMostPlaces && !blocks.areApart())
     {
-        kernel[static_cast<size_t>(i * inBlock + i % inBlock)] = 1.0;
+        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("Col2Im of blocks of {}", shapeText(blocks.block)));
     }
-    Shape kernelShape{columns, 1};
-    kernelShape.insert(kernelShape.end(), block.begin(), block.end());
-    Extents grid{extentOf(node, x, 0), columns};
-    Shape window = block;
-    Shape before(pads.begin(), pads.begin() + static_cast<int64_t>(axes));
-    Shape after;
-    Shape steps = strides;
-    Shape spread = dilations;
+    blocks.front = {extentOf(node, x, 0), columns / inBlock};
     for (size_t i = 0; i < axes; ++i)
     {
-        int64_t const room = image[i] + pads[i] + pads[axes + i] - dilations[i] * (block[i] - 1) - 1;
-        grid.emplace_back(room / strides[i] + 1);
-        after.push_back(pads[axes + i] - room % strides[i]); // The image goes on behind the last block.
-    }
-    bool const isFlat = axes == 1;
-    if (isFlat)
-    {
-        grid.insert(grid.begin() + 2, 1);
-        for (Shape* each : {&window, &steps, &spread})
+        int64_t const room =
+            blocks.image[i] + blocks.pads[i] + blocks.pads[axes + i] - blocks.dilations[i] * (blocks.block[i] - 1) - 1;
+        if (room < 0)
         {
-            each->insert(each->begin(), 1);
+            fail(ErrorCode::kINVALID_NODE, "Col2Im whose blocks do not fit");
         }
-        before.insert(before.begin(), 0);
-        after.insert(after.begin(), 0);
+        blocks.grid.emplace_back(room / blocks.strides[i] + 1);
     }
-    Value const weights = node.numbers(kernel, kernelShape, x.type());
-    nvinfer1::IDeconvolutionLayer* const layer =
-        node.added(node.api().addDeconvolutionNd(node.tensor(reshapeTo(node, x, grid)), channels, dimsOf(window),
-                       weights.constant().weights(), nvinfer1::Weights{x.type(), nullptr, 0}),
-            "blocks");
-    layer->setNbGroups(channels);
-    layer->setStrideNd(dimsOf(steps));
-    layer->setDilationNd(dimsOf(spread));
-    Shape cutAfter = after;
-    std::transform(after.begin(), after.end(), cutAfter.begin(), [](int64_t pad) { return std::max<int64_t>(pad, 0); });
-    layer->setPrePadding(dimsOf(before));
-    layer->setPostPadding(dimsOf(cutAfter));
-    Value result = layer->getOutput(0);
-    result = isFlat ? node.squeeze(result, {2}) : result;
-    if (result.rank() != static_cast<int32_t>(axes) + 2)
-    {
-        fail(ErrorCode::kINVALID_NODE, "Col2Im whose blocks do not fit");
-    }
-    Cut cut{.start = Extents(axes + 2, 0), .size = extentsOf(node, result), .stride = Extents(axes + 2, 1), .fill = {}};
-    cut.mode = nvinfer1::SampleMode::kFILL;
-    std::copy(image.begin(), image.end(), cut.size.begin() + 2);
-    return {cutAfter == after ? result : slice(node, result, cut, "image")};
+    return {blocks.areApart() ? movedBlocks(node, blocks, x) : addedBlocks(node, blocks, x)};
 }
 
 //! The p-th root of the sum of p-th powers: the sum is a convolution of each channel with ones.

@@ -1,7 +1,7 @@
-// Products of quantized numbers: ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul. Operands become int8
-// numbers between Dequantize layers of scale 1, which devices multiply as whole numbers; results are exact.
+// Products of quantized numbers: ConvInteger, QLinearConv and QLinearMatMul. Operands become int8 numbers between
+// Dequantize layers of scale 1, which devices multiply as whole numbers; results are exact.
 #include "convolution.h"
-#include "quantization.h"
+#include "integer_matrices.h"
 
 #include <algorithm>
 
@@ -11,11 +11,6 @@ namespace
 {
 
 using nvinfer1::ElementWiseOperation;
-using nvinfer1::MatrixOperation;
-using nvinfer1::UnaryOperation;
-
-constexpr int64_t kExactProducts{(int64_t{1} << 24) / (128 * 128)}; //!< Whose sum float32 has, of int8 numbers.
-constexpr int64_t kMaxParts{256};
 
 //! int8 numbers times a scale.
 struct Term
@@ -96,12 +91,6 @@ std::vector<Term> termsOf(Node& node, int input, int zeroPoint, int32_t axis)
     return {even, nearest(node, odd, 1.0)};
 }
 
-//! Whole numbers that float32 has, as int32: a device that multiplies real numbers may be off by less than a half.
-Value wholeOf(Node& node, Value const& x)
-{
-    return node.cast(node.unary(x, UnaryOperation::kROUND), DataType::kINT32);
-}
-
 //! Sums over `terms` terms of `each` products: in parts that float32 has.
 template <typename Part>
 Value summed(Node& node, int64_t terms, int64_t each, Part const& part)
@@ -137,57 +126,6 @@ Value ofEachPair(Node& node, std::vector<Term> const& a, std::vector<Term> const
     return sum;
 }
 
-Value matrixProduct(Node& node, Value const& a, Value const& b)
-{
-    std::vector<Value> const both = node.withEqualRanks({a, b});
-    return node.output(node.api().addMatrixMultiply(
-                           node.tensor(both[0]), MatrixOperation::kNONE, node.tensor(both[1]), MatrixOperation::kNONE),
-        "product");
-}
-
-//! int32, of matrices.
-Value productOf(Node& node, Term const& a, Term const& b)
-{
-    int32_t const columns = a.numbers.rank() - 1;
-    int32_t const rows = b.numbers.rank() - 2;
-    int64_t const depth = std::max(a.numbers.shape().back(), b.numbers.shape()[static_cast<size_t>(rows)]);
-    return summed(node, depth, 1, [&](int64_t first, int64_t count) {
-        bool const isAll = count == depth;
-        return matrixProduct(node, isAll ? asReals(node, a) : partOf(node, a, columns, first, count),
-            isAll ? asReals(node, b) : partOf(node, b, rows, first, count));
-    });
-}
-
-//! The terms with an axis of extent 1 more.
-void addAxis(Node& node, std::vector<Term>& terms, int32_t axis)
-{
-    for (Term& term : terms)
-    {
-        term.numbers = node.unsqueeze(term.numbers, {axis});
-    }
-}
-
-//! int32; operands are inputs ia and ib, zero points inputs iza and izb.
-Value integerProduct(Node& node, int ia, int iza, int ib, int izb)
-{
-    std::vector<Term> a = termsOf(node, ia, iza, node.in(ia).rank() - 2);
-    std::vector<Term> b = termsOf(node, ib, izb, node.in(ib).rank() - 1);
-    std::vector<int32_t> squeezed;
-    if (node.in(ia).rank() == 1)
-    {
-        addAxis(node, a, 0);
-        squeezed.push_back(std::max(node.in(ib).rank(), 2) - 2);
-    }
-    if (node.in(ib).rank() == 1)
-    {
-        addAxis(node, b, 1);
-        squeezed.push_back(std::max(node.in(ia).rank(), 2) - 1);
-    }
-    return node.squeeze(
-        ofEachPair(node, a, b, [&](Term const& left, Term const& right) { return productOf(node, left, right); }),
-        squeezed);
-}
-
 //! int32.
 Value convolutionOf(Node& node, Term const& x, Term const& kernel)
 {
@@ -213,11 +151,6 @@ Value integerConvolution(Node& node, int kernelInput, int xZero, int kernelZero)
 {
     return ofEachPair(node, termsOf(node, 0, xZero, 1), termsOf(node, kernelInput, kernelZero, 0),
         [&](Term const& x, Term const& kernel) { return convolutionOf(node, x, kernel); });
-}
-
-Outputs importMatMulInteger(Node& node)
-{
-    return {integerProduct(node, 0, 2, 1, 3)};
 }
 
 Outputs importConvInteger(Node& node)
@@ -258,25 +191,31 @@ bool isAboveZero(Value const& scale)
     return scale.isConstant() && std::ranges::all_of(numbersOf(scale.constant()), [](double x) { return x > 0.0; });
 }
 
-//! Whether operands and result are int8 without zero points, and their scales are known: what stands between Dequantize
-//! and Quantize layers of these scales is the same then.
-bool isSymmetric(Node& node)
+//! A zero point of all numbers that layers take.
+bool isKnownPoint(Value const& zeroPoint)
 {
-    return node.in(0).type() == DataType::kINT8 && node.in(3).type() == DataType::kINT8
-        && node.in(7).type() == DataType::kINT8 && isZero(node.in(2)) && isZero(node.in(5)) && isZero(node.in(7))
-        && isAboveZero(node.in(1)) && isAboveZero(node.in(4)) && isAboveZero(node.in(6))
+    return isZero(zeroPoint) || (zeroPoint.isConstant() && zeroPoint.constant().count == 1);
+}
+
+//! Whether scales and zero points are known, and the kernel's numbers have none: what stands between Dequantize and
+//! Quantize layers of these is the same then.
+bool isBetweenLayers(Node& node)
+{
+    return node.in(3).type() == DataType::kINT8 && isKnownPoint(node.in(2)) && isZero(node.in(5))
+        && isKnownPoint(node.in(7)) && isAboveZero(node.in(1)) && isAboveZero(node.in(4)) && isAboveZero(node.in(6))
         && node.in(1).constant().count == 1 && node.in(6).constant().count == 1;
 }
 
 Value dequantizedInput(Node& node, int input, int32_t axis)
 {
-    return dequantize(
-        node, {.x = node.in(input), .scale = node.in(input + 1), .zeroPoint = {}, .axis = axis}, DataType::kFLOAT);
+    Quantization const q{
+        .x = node.in(input), .scale = node.in(input + 1), .zeroPoint = node.in(input + 2), .axis = axis};
+    return dequantize(node, q, DataType::kFLOAT);
 }
 
 Value quantizedResult(Node& node, Value const& x)
 {
-    return quantize(node, {.x = x, .scale = node.in(6), .zeroPoint = {}}, DataType::kINT8);
+    return quantize(node, {.x = x, .scale = node.in(6), .zeroPoint = node.in(7)}, node.in(7).type());
 }
 
 //! A scale per row of a product of the rank, which has lost its only column where the right operand is a vector.
@@ -293,21 +232,23 @@ Value scaleOfRows(Node& node, Value const& scale, int32_t rank, bool isOfVector)
 Outputs importQLinearMatMul(Node& node)
 {
     Value const& b = node.in(3);
-    if (isSymmetric(node) && node.in(0).rank() > 1 && b.rank() > 1
+    bool const isPlain = node.in(0).type() == DataType::kINT8 && isZero(node.in(2));
+    bool const isOneMatrix = b.isConstant() && b.rank() == 2;
+    if (isBetweenLayers(node) && (isPlain || isOneMatrix) && node.in(0).rank() > 1 && b.rank() > 1
         && (node.in(4).constant().count == 1 || (node.in(4).rank() == 1 && b.isConstant())))
     { // Other scales of columns have no int8 kernels: real products would be off by a rounding.
         Value const product =
             matrixProduct(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, b.rank() - 1));
         return {quantizedResult(node, product)};
     }
-    Value const sums = integerProduct(node, 0, 2, 3, 5);
+    Value const sums = integerProduct(node, integersAt(node, 0, 2), integersAt(node, 3, 5));
     int32_t const rank = sums.rank();
     bool const isOfVector = b.rank() == 1;
     return {requantized(node, sums, scaleOfRows(node, node.in(1), rank, isOfVector),
         scaleAlong(node, node.in(4), rank - 1, rank), scaleOfRows(node, node.in(6), rank, isOfVector))};
 }
 
-//! Of a symmetric QLinearConv: the int32 numbers of input 8 as real ones.
+//! Of a QLinearConv between layers: the int32 numbers of input 8 as real ones.
 Value realBias(Node& node)
 {
     if (!node.has(8))
@@ -327,7 +268,7 @@ Value realBias(Node& node)
 Outputs importQLinearConv(Node& node)
 {
     bool const isOfImages = node.in(0).rank() == 4; // What int8 kernels take.
-    if (isSymmetric(node) && isOfImages && node.in(3).isConstant() && (!node.has(8) || node.in(8).isConstant()))
+    if (isBetweenLayers(node) && isOfImages && node.in(3).isConstant() && (!node.has(8) || node.in(8).isConstant()))
     {
         Value const sums = convolve(node, dequantizedInput(node, 0, 0), dequantizedInput(node, 3, 0), realBias(node));
         return {quantizedResult(node, sums)};

@@ -103,11 +103,20 @@ Outputs importMaxPool(Node& node)
     return isDilated(window) || node.wants(1) ? maxByTaps(node, x, window) : Outputs{pool(node, x, PoolingType::kMAX)};
 }
 
+} // namespace
+
+Value averagePool(Node& node, Value const& x)
+{
+    WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
+    return isDilated(window) ? averageByTaps(node, x, window) : pool(node, x, PoolingType::kAVERAGE);
+}
+
+namespace
+{
+
 Outputs importAveragePool(Node& node)
 {
-    Value const x = node.in(0);
-    WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
-    return {isDilated(window) ? averageByTaps(node, x, window) : pool(node, x, PoolingType::kAVERAGE)};
+    return {averagePool(node, node.in(0))};
 }
 
 Value power(Node& node, Value const& x, double exponent)

@@ -1,6 +1,8 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the engine's layers where the zero point is 0 and the
-// type is one of theirs, plain arithmetic elsewhere.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the engine's layers where the type is one of theirs and
+// the zero point 0, or known and of bytes (uint8 numbers are int8 ones and 128), plain arithmetic elsewhere.
 #include "../held.h"
+#include "../network.h"
+#include "../own_calls.h"
 #include "quantization.h"
 
 #include <algorithm>
@@ -144,6 +146,102 @@ Value finished(Node& node, Layer* layer, Quantization const& q)
     return result;
 }
 
+bool isOfBytes(DataType type)
+{
+    return type == DataType::kINT8 || type == DataType::kUINT8;
+}
+
+constexpr int32_t kMiddle{128}; //!< From int8 numbers to uint8 ones.
+
+//! The zero point of bytes as int8 numbers, where a layer takes it: scale and zero point are known, and one for all.
+std::optional<int32_t> knownZeroPoint(Quantization const& q, DataType type)
+{
+    bool const isKnown = isOfBytes(type) && q.blockSize == 0 && q.scale.isConstant() && isOneElement(q.scale)
+        && q.scale.type() == DataType::kFLOAT && numbersOf(q.scale.constant()).front() > 0.0;
+    if (!isKnown || !hasZeroPoints())
+    {
+        return std::nullopt;
+    }
+    double zeroPoint{0.0};
+    if (q.zeroPoint.exists())
+    {
+        if (!q.zeroPoint.isConstant() || !isOneElement(q.zeroPoint))
+        {
+            return std::nullopt;
+        }
+        zeroPoint = numbersOf(q.zeroPoint.constant()).front();
+    }
+    return static_cast<int32_t>(zeroPoint) - (type == DataType::kUINT8 ? kMiddle : 0);
+}
+
+//! Bytes with or without sign from those of the other kind.
+Value moved(Node& node, Value const& x, int32_t by, DataType type)
+{
+    Value const wide = node.cast(x, DataType::kINT32);
+    Value const shift = node.scalar(static_cast<double>(by), DataType::kINT32);
+    return node.cast(node.binary(wide, shift, ElementWiseOperation::kSUM), type);
+}
+
+} // namespace
+
+Value signedForm(Node& node, Value const& x)
+{
+    if (x.type() == DataType::kINT8)
+    {
+        return x;
+    }
+    if (!x.isConstant())
+    {
+        auto const& forms = node.network().signedForms;
+        auto const found = forms.find(&node.tensor(x));
+        return found != forms.end() ? found->second : moved(node, x, -kMiddle, DataType::kINT8);
+    }
+    Constant const& from = x.constant();
+    auto const* const bytes = static_cast<uint8_t const*>(from.data);
+    std::vector<int8_t> elements(static_cast<size_t>(from.count));
+    std::transform(
+        bytes, bytes + from.count, elements.begin(), [](uint8_t byte) { return static_cast<int8_t>(byte - kMiddle); });
+    return node.named(node.network().model.own(DataType::kINT8, from.dims, elements), "numbers");
+}
+
+namespace
+{
+
+void giveZeroPoint(Node& node, nvinfer1::ILayer& layer, int32_t zeroPoint)
+{
+    if (zeroPoint != 0 && !setZeroPoint(layer, zeroPoint))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("{} with a zero point of {}", node.op(), zeroPoint));
+    }
+}
+
+Value quantizedToBytes(Node& node, Quantization const& q, int32_t zeroPoint, DataType type)
+{
+    nvinfer1::IQuantizeLayer* const layer =
+        node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), DataType::kINT8);
+    Value const numbers = finished(node, layer, q);
+    giveZeroPoint(node, *layer, zeroPoint);
+    if (type == DataType::kINT8)
+    {
+        return numbers;
+    }
+    Value const result = moved(node, numbers, kMiddle, DataType::kUINT8);
+    node.network().signedForms.emplace(&node.tensor(result), numbers);
+    return result;
+}
+
+//! Whether uint8 numbers of this zero point are int8 ones without any.
+bool isInTheMiddle(Quantization const& q)
+{
+    if (q.x.type() != DataType::kUINT8 || q.blockSize != 0 || !q.x.isConstant() || !q.zeroPoint.exists()
+        || !q.zeroPoint.isConstant())
+    {
+        return false;
+    }
+    std::vector<double> const zeros = numbersOf(q.zeroPoint.constant());
+    return std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == kMiddle; });
+}
+
 } // namespace
 
 Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxType)
@@ -153,6 +251,11 @@ Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxTyp
     if (held == nullptr && hasLayer(type) && isZero(q.zeroPoint))
     {
         return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+    }
+    std::optional<int32_t> const zeroPoint = knownZeroPoint(q, type);
+    if (held == nullptr && zeroPoint && q.x.type() == DataType::kFLOAT)
+    {
+        return quantizedToBytes(node, q, *zeroPoint, type);
     }
     Cuts const cuts = cutsOf(node, q);
     Value const x = node.cast(cuts.x, DataType::kFLOAT);
@@ -180,6 +283,20 @@ Value dequantize(Node& node, Quantization const& q, DataType type)
     if (hasLayer(q.x.type()) && isZero(q.zeroPoint))
     {
         return finished(node, node.api().addDequantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+    }
+    std::optional<int32_t> zeroPoint = knownZeroPoint(q, q.x.type());
+    if (isInTheMiddle(q))
+    {
+        zeroPoint = 0;
+    }
+    if (zeroPoint)
+    {
+        Value const numbers = signedForm(node, q.x);
+        nvinfer1::IDequantizeLayer* const layer =
+            node.api().addDequantize(node.tensor(numbers), node.tensor(q.scale), type);
+        Value const result = finished(node, layer, q);
+        giveZeroPoint(node, *layer, *zeroPoint);
+        return result;
     }
     Cuts const cuts = cutsOf(node, q);
     Value x = node.cast(cuts.x, DataType::kFLOAT);
@@ -247,10 +364,10 @@ Outputs importDequantize(Node& node)
     return {dequantize(node, q, wanted != 0 ? typeOf(wanted) : node.in(1).type())};
 }
 
-//! To uint8 by the range of the numbers, 0 included.
-Outputs importDynamicQuantize(Node& node)
+} // namespace
+
+Outputs dynamicallyQuantized(Node& node, Value const& x)
 {
-    Value const x = node.in(0);
     std::vector<int32_t> axes;
     for (int32_t axis = 0; axis < x.rank(); ++axis)
     {
@@ -272,6 +389,13 @@ Outputs importDynamicQuantize(Node& node)
         DataType::kUINT8);
     Quantization const q{.x = x, .scale = scale, .zeroPoint = zeroPoint};
     return {quantize(node, q, DataType::kUINT8), scale, zeroPoint};
+}
+
+namespace
+{
+Outputs importDynamicQuantize(Node& node)
+{
+    return dynamicallyQuantized(node, node.in(0));
 }
 
 constexpr Operator kQuantizeTable[]{

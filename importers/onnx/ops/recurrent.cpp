@@ -506,6 +506,59 @@ Outputs importLstm(Node& node)
     return outputsOf(r, given);
 }
 
+//! Numbers [directions, columns, gates · H] less their zero point times their scale, both one per direction or per gate
+//! and direction; transposed, as LSTM has its weights.
+Value realWeights(Node& node, int input, int scaleInput)
+{
+    Constant const& numbers = node.constant(input, "weights");
+    std::vector<double> const from = numbersOf(numbers);
+    Checked<double> const scales = node.numbers(scaleInput, "scales");
+    Checked<double> const zeros =
+        node.has(scaleInput + 1) ? node.numbers(scaleInput + 1, "zero points") : std::vector<double>(scales.size());
+    Shape const shape = numbers.dims;
+    if (shape.size() != 3 || zeros.size() != scales.size()
+        || (static_cast<int64_t>(scales.size()) != shape[0]
+            && static_cast<int64_t>(scales.size()) != shape[0] * shape[2]))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("weights {} with {} scales and {} zero points", shapeText(shape), scales.size(), zeros.size()));
+    }
+    std::vector<double> reals(from.size());
+    bool const isPerGate = static_cast<int64_t>(scales.size()) != shape[0];
+    for (size_t i = 0; i < from.size(); ++i)
+    {
+        auto const at = static_cast<int64_t>(i);
+        int64_t const gate = at % shape[2];
+        int64_t const column = at / shape[2] % shape[1];
+        int64_t const direction = at / (shape[2] * shape[1]);
+        auto const which = static_cast<size_t>(isPerGate ? direction * shape[2] + gate : direction);
+        reals[static_cast<size_t>((direction * shape[2] + gate) * shape[1] + column)] =
+            (from[i] - zeros[which]) * scales[which];
+    }
+    return node.numbers(reals, {shape[0], shape[2], shape[1]}, DataType::kFLOAT);
+}
+
+//! An LSTM of weights that are quantized. Its states stay real numbers: what ONNX Runtime rounds of them in each step,
+//! by ranges of its own, is the price of its integer products, not what the model says.
+Outputs importDynamicQuantizeLstm(Node& node)
+{
+    constexpr size_t kOperands{8};
+    std::vector<Value> inputs(kOperands);
+    for (size_t i = 0; i < kOperands; ++i)
+    {
+        if (node.has(static_cast<int>(i)))
+        {
+            inputs[i] = node.in(static_cast<int>(i));
+        }
+    }
+    inputs[1] = realWeights(node, 1, 8);
+    inputs[2] = realWeights(node, 2, 10);
+    node.replaceInputs(std::move(inputs));
+    return importLstm(node);
+}
+
+constexpr Operator kContribRecurrentTable[]{{"DynamicQuantizeLSTM", importDynamicQuantizeLstm}};
+
 constexpr Operator kRecurrentTable[]{
     {"GRU", importGru},
     {"LSTM", importLstm},
@@ -515,5 +568,6 @@ constexpr Operator kRecurrentTable[]{
 } // namespace
 
 constinit std::span<Operator const> const kRecurrentOperators{kRecurrentTable};
+constinit std::span<Operator const> const kContribRecurrentOperators{kContribRecurrentTable};
 
 } // namespace tenon::onnx

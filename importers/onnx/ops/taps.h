@@ -10,5 +10,7 @@ namespace tenon::onnx
 Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window);
 Value averageByTaps(Node& node, Value const& x, WindowAttributes const& window);
 Outputs importMaxUnpool(Node& node);
+//! As AveragePool says it, by the node's attributes.
+Value averagePool(Node& node, Value const& x);
 
 } // namespace tenon::onnx

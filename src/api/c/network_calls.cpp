@@ -2,6 +2,7 @@
 #include "tenon/network.h"
 
 #include "api/boundary.h"
+#include "api/network/layers_by_hand.h"
 #include "api/network/network.h"
 #include "base/knobs.h"
 #include "layers/recurrent_network.h"
@@ -52,6 +53,28 @@ nvinfer1::ILayer* addRecurrentNetwork(Network& network, TenonRecurrentNetwork co
             return network.addRecurrentNetwork(TENON_TRY(fieldsOf(given)), inputs);
         });
 }
+
+//! Whether it is such a layer.
+template <typename L>
+bool takesZeroPoint(LayerBase& given, int32_t zeroPoint)
+{
+    auto* const layer = dynamic_cast<L*>(&given);
+    if (layer != nullptr)
+        layer->fields().zeroPoint = zeroPoint;
+    return layer != nullptr;
+}
+
+//! 0 after a report.
+int32_t setZeroPoint(LayerBase& layer, int32_t zeroPoint) noexcept
+{
+    return fenced(layer.network().reporting().log(), "tenonSetZeroPoint", 0, [&]() -> Result<int32_t> {
+        if (zeroPoint < INT8_MIN || zeroPoint > INT8_MAX)
+            return badArgument("a zero point of {} for int8", zeroPoint);
+        if (!takesZeroPoint<QuantizeLayer>(layer, zeroPoint) && !takesZeroPoint<DequantizeLayer>(layer, zeroPoint))
+            return badArgument("layer '{}' is neither a Quantize nor a Dequantize layer", layer.name());
+        return 1;
+    });
+}
 } // namespace
 
 } // namespace tenon::api
@@ -67,4 +90,10 @@ void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recur
         return nullptr;
     return tenon::api::addRecurrentNetwork(
         tenon::api::Network::of(*static_cast<nvinfer1::INetworkDefinition*>(network)), *recurrence);
+}
+
+int32_t tenonSetZeroPoint(void* layer, int32_t zeroPoint) noexcept
+{
+    auto* const own = dynamic_cast<tenon::api::LayerBase*>(static_cast<nvinfer1::ILayer*>(layer));
+    return own == nullptr ? 0 : tenon::api::setZeroPoint(*own, zeroPoint);
 }

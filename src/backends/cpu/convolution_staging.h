@@ -123,13 +123,14 @@ void joinChannels(T const* from, int64_t plane, int64_t width, int64_t channels,
             to[i * channels + c] = from[c * plane + i];
 }
 
-//! Copies this lane's lines between their margins; `g` is the staged geometry.
+//! Copies this lane's lines between their margins, of bytes that are `margin`; `g` is the staged geometry.
 template <typename T>
-void copyLines(StagedFrom<T> const& from, Staging const& staging, Geometry const& g, T* staged, Lane const& lane)
+void copyLines(StagedFrom<T> const& from, Staging const& staging, Geometry const& g, T* staged, Lane const& lane,
+    int8_t margin = 0)
 {
     auto const [first, last] = lane.part(g.images * staging.height);
-    auto const clear = [](T* at, T const* end) {
-        std::memset(static_cast<void*>(at), 0, static_cast<size_t>(end - at) * sizeof(T));
+    auto const clear = [margin](T* at, T const* end) {
+        std::memset(static_cast<void*>(at), margin, static_cast<size_t>(end - at) * sizeof(T));
     };
     for (int64_t at = first; at < last; ++at)
     {

@@ -45,7 +45,8 @@ class PreparedInt8Convolution final : public HostPrepared
         Int8Matrix const& matrix = mLoaded->matrix;
         if (mLoaded->isLines)
             mStaging = stage(mGeometry);
-        mZeros.resize(static_cast<size_t>(quadsOf(matrix.length) * kQuad));
+        mZero = static_cast<int8_t>(mLoaded->layer.inputZero);
+        mZeros.resize(static_cast<size_t>(quadsOf(matrix.length) * kQuad), mZero);
         mLaneBytes = int8Scratch(matrix.segments, matrix.length);
         mInputElements = mGeometry.images * mGeometry.window.imageStride;
     }
@@ -71,7 +72,7 @@ class PreparedInt8Convolution final : public HostPrepared
             int8_t* const staged = scratch + mThreads * mLaneBytes;
             if (lane.stage == 0)
             {
-                copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane);
+                copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane, mZero);
                 return Done{};
             }
             x = staged;
@@ -114,6 +115,7 @@ class PreparedInt8Convolution final : public HostPrepared
     int64_t mInputElements{0};
     Staging mStaging;
     std::vector<int8_t> mZeros;
+    int8_t mZero{0}; //!< What stands for 0.
 };
 
 Step stepOfInt8Convolution(StepSource<LoadedInt8Convolution> const& from)
@@ -137,8 +139,8 @@ Step stepOfInt8Convolution(StepSource<LoadedInt8Convolution> const& from)
     if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
         return badArgument("its output is {}", nameOf(y.layout));
     Int8Epilogue epilogue = TENON_TRY(
-        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, y, y.extents[1]));
-    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors));
+        Int8Epilogue::make(layer.epilogue, resultOf(from.layer()), from.kernel(), from.inputs, y, y.extents[1]));
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors, from.loaded->zeroSums()));
     if (!isLines && wantsInt8Tiles(*from.loaded, geometry))
         return int8TilesStep(from.loaded, geometry, epilogue, std::move(scaling), std::max(from.threads, 1));
     return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Convolution>(
@@ -203,6 +205,18 @@ Result<Done> LoadedInt8Convolution::load()
     shifts = shiftsOf(matrix, form.nbGroups, weights.data());
     factors = TENON_TRY(int8Factors(kernel, static_cast<double>(layer.inputScale), kernelExtents[0]));
     return Done{};
+}
+
+std::vector<double> LoadedInt8Convolution::zeroSums() const
+{
+    std::vector<double> sums;
+    if (layer.inputZero == 0)
+        return sums;
+    int64_t const stride = panelsOf(matrix.columns) * kPanel; // Of a group.
+    for (int64_t group = 0; group < layer.product.nbGroups; ++group)
+        for (int64_t map = 0; map < matrix.columns; ++map)
+            sums.push_back(zeroSum(layer.inputZero, shifts[static_cast<size_t>(group * stride + map)]));
+    return sums;
 }
 
 } // namespace tenon::cpu

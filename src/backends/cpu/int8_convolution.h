@@ -20,6 +20,8 @@ struct LoadedInt8Convolution : LoadedLayer<QuantizedConvolution>
     std::vector<float> factors;
 
     Result<Done> load();
+    //! Per map, for Int8Epilogue::scalingOf.
+    std::vector<double> zeroSums() const;
     //! As int8TileKernelSize says; made by the first caller.
     Result<int16_t const*> transformed(int64_t channels, int64_t maps) const;
 

@@ -71,9 +71,9 @@ bool wantsInt8Tiles(LoadedInt8Convolution const& loaded, Geometry const& g)
     bool const isThree = w.kernelHeight == 3 && w.kernelWidth == 3 && !loaded.isLines;
     bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1 && g.groups == 1;
     int64_t const tiles = (w.outHeight + kTileOut - 1) / kTileOut * ((w.outWidth + kTileOut - 1) / kTileOut);
-    return activeIsa() < Isa::kAvx512Vnni && isThree && isPlain && g.channels >= kLeastInt8Channels
-        && g.channels <= kMaxInt8TileChannels && g.maps >= kLeastInt8Channels && g.channels * g.maps <= kMaxInt8Weights
-        && g.images * tiles >= kLeastInt8Tiles;
+    return activeIsa() < Isa::kAvx512Vnni && loaded.layer.inputZero == 0 && isThree && isPlain
+        && g.channels >= kLeastInt8Channels && g.channels <= kMaxInt8TileChannels && g.maps >= kLeastInt8Channels
+        && g.channels * g.maps <= kMaxInt8Weights && g.images * tiles >= kLeastInt8Tiles;
 }
 
 Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry const& geometry,

@@ -48,8 +48,8 @@ Step stepOfInt8Depthwise(StepSource<LoadedInt8Depthwise> const& from)
         return badArgument("it is not depthwise");
     Geometry const geometry = geometryOf(layer, x.extents, y.extents);
     Int8Epilogue epilogue = TENON_TRY(
-        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, y, y.extents[1]));
-    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors));
+        Int8Epilogue::make(layer.epilogue, resultOf(from.layer()), from.kernel(), from.inputs, y, y.extents[1]));
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors, {}));
     auto run = [loaded = from.loaded, geometry, epilogue, scaling = std::move(scaling)](
                    Call const& call, int64_t first, int64_t last) {
         Int8Depthwise work;
@@ -57,6 +57,7 @@ Step stepOfInt8Depthwise(StepSource<LoadedInt8Depthwise> const& from)
         work.channels = geometry.channels;
         work.in = static_cast<int8_t const*>(call.inputs[0]);
         work.kernel = loaded->taps.data();
+        work.zeroPoint = loaded->layer.inputZero;
         work.finish = epilogue.bind(call, scaling, 0, 0);
         int8Functions().runInt8Depthwise(work, first, last);
     };

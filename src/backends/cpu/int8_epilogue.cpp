@@ -31,7 +31,7 @@ float offsetOf(float bias, float factor)
 }
 } // namespace
 
-Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, float outputScale, LayerKernel const& kernel,
+Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, Int8Result result, LayerKernel const& kernel,
     std::span<TensorArg const> inputs, TensorArg const& output, int64_t columns)
 {
     Int8Epilogue made;
@@ -57,10 +57,11 @@ Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, float outputSc
         form.rowStride = columns;
         made.mInputs[at] = extra++;
     }
-    made.mInverse = outputScale == 0.0F ? 0.0F : 1.0F / outputScale;
+    made.mInverse = result.scale == 0.0F ? 0.0F : 1.0F / result.scale;
+    made.mZeroPoint = result.zeroPoint;
     made.mColumns = columns;
     made.mHasBias = isPresent(inputs, 2);
-    made.divideSegments(outputScale, !made.mHasBias || kernel.weight(2).isConstant());
+    made.divideSegments(result.scale, !made.mHasBias || kernel.weight(2).isConstant());
     return made;
 }
 
@@ -100,9 +101,11 @@ void Int8Epilogue::divideSegments(float outputScale, bool isBiasKnown)
     }
 }
 
-Result<Int8Scaling> Int8Epilogue::scalingOf(LayerKernel const& kernel, std::vector<float> factors)
+Result<Int8Scaling> Int8Epilogue::scalingOf(
+    LayerKernel const& kernel, std::vector<float> factors, std::vector<double> const& zeroSums)
 {
     Int8Scaling scaling{std::move(factors), {}, {}};
+    auto const zeroSumOf = [&](size_t c) { return c < zeroSums.size() ? zeroSums[c] : 0.0; };
     LoadedWeight const& bias = kernel.weight(2);
     if (mHasBias && bias.isConstant())
     {
@@ -112,13 +115,17 @@ Result<Int8Scaling> Int8Epilogue::scalingOf(LayerKernel const& kernel, std::vect
         auto const* const from = static_cast<float const*>(bias.arg.data);
         for (size_t c = 0; c < count; ++c)
         {
-            scaling.offsets.push_back(offsetOf(from[c], scaling.factors[c]));
-            scaling.biases.push_back(from[c] / mDivisor);
+            double const offset = static_cast<double>(offsetOf(from[c], scaling.factors[c])) + zeroSumOf(c);
+            scaling.offsets.push_back(static_cast<float>(offset));
+            double const bias = static_cast<double>(from[c]) + zeroSumOf(c) * static_cast<double>(scaling.factors[c]);
+            scaling.biases.push_back(static_cast<float>(bias / static_cast<double>(mDivisor)));
         }
         bool const isKnown = std::ranges::all_of(scaling.offsets, [](float offset) { return std::isfinite(offset); });
         (isKnown ? scaling.biases : scaling.offsets).clear();
         mHasBias = false;
     }
+    else
+        scaling.offsets.assign(zeroSums.begin(), zeroSums.end());
     for (float& factor : scaling.factors)
         factor /= mDivisor;
     return scaling;
@@ -137,6 +144,7 @@ Int8Finish Int8Epilogue::bind(Call const& call, Int8Scaling const& scaling, int6
             finish.steps[i].extra = static_cast<uint8_t const*>(call.inputs[mInputs[i]])
                 + at * (mSteps[i].isInt8 ? 1 : static_cast<int64_t>(sizeof(float)));
     finish.inverse = mInverse;
+    finish.zeroPoint = mZeroPoint;
     finish.bias = mHasBias       ? static_cast<float const*>(call.inputs[2]) + column
         : scaling.biases.empty() ? nullptr
                                  : scaling.biases.data() + column;

@@ -23,10 +23,13 @@ TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
 {
     return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(firstLanes(count).m, p)))};
 }
-//! Whole numbers between −128 and 127 after rounding half to even.
-TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count)
+//! Whole numbers between −128 and 127 after rounding half to even and adding a zero point.
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint)
 {
-    __m128i const bytes = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(x.v));
+    __m512i whole = _mm512_cvtps_epi32(x.v);
+    if (zeroPoint != 0)
+        whole = _mm512_add_epi32(_mm512_max_epi32(whole, _mm512_set1_epi32(-512)), _mm512_set1_epi32(zeroPoint));
+    __m128i const bytes = _mm512_cvtsepi32_epi8(whole);
     if (count == kLanes)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
     else
@@ -52,9 +55,10 @@ TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
     std::memcpy(bytes, p, static_cast<size_t>(count));
     return loadNumbers(bytes);
 }
-TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count)
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint)
 {
-    __m256i const words = _mm256_packs_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi));
+    __m256i const words = _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)),
+        _mm256_set1_epi16(static_cast<int16_t>(zeroPoint)));
     __m256i const inOrder = _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0));
     __m128i const bytes = _mm_packs_epi16(_mm256_castsi256_si128(inOrder), _mm256_extracti128_si256(inOrder, 1));
     if (count == kLanes)
@@ -135,11 +139,12 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
         }
     }
     F16 const inverse = splat(f.inverse);
-    F16 const most = splat(127.0F); // What is too small becomes the least integer, and −128.
+    // What is too small becomes the least integer, and −128.
+    F16 const most = splat(static_cast<float>(127 - f.zeroPoint));
     forEach([&](F16 each, int64_t r, int64_t c, int64_t count) {
         int64_t const at = r * f.cStride + c;
         if (f.inverse != 0.0F)
-            storeNumbers(static_cast<int8_t*>(f.c) + at, min(most, each * inverse), count);
+            storeNumbers(static_cast<int8_t*>(f.c) + at, min(most, each * inverse), count, f.zeroPoint);
         else if (count == kLanes)
             store(static_cast<float*>(f.c) + at, each);
         else
@@ -168,8 +173,9 @@ TENON_INLINE void finishNumbers(Int8Finish const& f, int32_t const* sums, int64_
         factors[v] = _mm512_loadu_ps(f.factors + column + v * kLanes);
         offsets[v] = f.offsets == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(f.offsets + column + v * kLanes);
     }
-    __m512i const least = _mm512_set1_epi8(f.stepCount == 0 ? -128 : 0);
-    __m512 const most = _mm512_set1_ps(127.0F);
+    __m512i const least = _mm512_set1_epi8(static_cast<int8_t>(f.stepCount == 0 ? -128 : f.zeroPoint));
+    __m512 const most = _mm512_set1_ps(static_cast<float>(127 - f.zeroPoint));
+    __m512i const moved = _mm512_set1_epi16(static_cast<int16_t>(f.zeroPoint));
     // The packs below leave quads of the four vectors in turns.
     __m512i const order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     int8_t* to = static_cast<int8_t*>(f.c) + row * f.cStride + column;
@@ -182,8 +188,8 @@ TENON_INLINE void finishNumbers(Int8Finish const& f, int32_t const* sums, int64_
             __m512 const sum = _mm512_add_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v * kLanes)), offsets[v]);
             whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(sum, factors[v]), most));
         }
-        __m512i const low = _mm512_packs_epi32(whole[0], whole[1]);
-        __m512i const high = _mm512_packs_epi32(whole[2], whole[3]);
+        __m512i const low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), moved);
+        __m512i const high = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), moved);
         __m512i const bytes = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
         _mm512_storeu_si512(to, _mm512_max_epi8(bytes, least));
     }

@@ -18,7 +18,7 @@ namespace tenon::cpu
     /* Output lines [first, last) of all images. */                                                                    \
     Row(void, runInt8Depthwise, (Int8Depthwise const& work, int64_t first, int64_t last))                              \
     Row(void, runInt8MaxPool, (Int8MaxPool const& pool, int64_t first, int64_t last))                                  \
-    Row(void, quantizeNumbers, (float const* from, float scale, int8_t* to, int64_t count))
+    Row(void, quantizeNumbers, (float const* from, float scale, int32_t zeroPoint, int8_t* to, int64_t count))
 // clang-format on
 
 #define TENON_ROW(Return, name, arguments) Return(*name) arguments;

@@ -46,7 +46,8 @@ struct Int8Finish
     float const* bias{nullptr};    //!< Per column; null: none.
     std::array<Int8Step, kMaxInt8Steps> steps;
     int64_t stepCount{0};
-    float inverse{0.0F}; //!< 1 / scale of the int8 result; 0: the result is float32.
+    float inverse{0.0F};  //!< 1 / scale of the int8 result; 0: the result is float32.
+    int32_t zeroPoint{0}; //!< Of the int8 result.
     void* c{nullptr};
     int64_t cStride{0};
 };
@@ -60,7 +61,7 @@ struct Int8Gemm
     int8_t const* aEnd{nullptr}; //!< Behind all that may be read of a.
     int64_t aStride{0};          //!< From row to row, without a window.
     GemmWindow const* window{nullptr};
-    int8_t const* zeros{nullptr};  //!< With a window: quadsOf(length) · 4 of them.
+    int8_t const* zeros{nullptr};  //!< With a window: quadsOf(length) · 4 times what stands for 0.
     int8_t const* panels{nullptr}; //!< As int8PackedSize says.
     //! Per column of the panels −128 times the sum of its elements: what sums begin with where instructions take the
     //! elements of rows without sign.
@@ -75,6 +76,7 @@ struct Int8Depthwise
     int64_t channels{0};
     int8_t const* in{nullptr};
     float const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels], whole numbers.
+    int32_t zeroPoint{0};         //!< Of the input.
     Int8Finish finish;            //!< Its rows are the output's pixels.
 };
 

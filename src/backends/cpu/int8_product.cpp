@@ -220,11 +220,19 @@ Step stepOfInt8Product(StepSource<LoadedInt8Product> const& from)
     int64_t const columns = shapes.b.columns;
     if (from.loaded->scales.size() != 1 && std::ssize(from.loaded->scales) != columns)
         return badArgument("the kernel has {} scales for {} columns", from.loaded->scales.size(), columns);
-    Int8Epilogue epilogue = TENON_TRY(
-        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, out, columns));
+    Int8Epilogue epilogue =
+        TENON_TRY(Int8Epilogue::make(layer.epilogue, resultOf(from.layer()), from.kernel(), from.inputs, out, columns));
     std::vector<float> factors = from.loaded->scales;
     factors.resize(static_cast<size_t>(columns), factors.empty() ? 0.0F : factors.front());
-    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), std::move(factors)));
+    std::vector<double> zeroSums;
+    if (int32_t const zero = from.layer().inputZero; zero != 0 && shapes.b.length > 0)
+    {
+        if (!from.loaded->weights || shapes.countOfB != 1)
+            return badArgument("it has a zero point and no one constant matrix");
+        for (int64_t c = 0; c < columns; ++c)
+            zeroSums.push_back(zeroSum(zero, from.loaded->shifts[static_cast<size_t>(c)]));
+    }
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), std::move(factors), zeroSums));
     return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Product>(
         from.loaded, std::move(shapes), epilogue, std::move(scaling), std::max(from.threads, 1))}};
 }

@@ -41,11 +41,13 @@ struct InsideWindow
     Taps columns;
 };
 
-template <int V>
+template <int V, bool HasZero>
 TENON_INLINE void sumChannels(
     Int8Depthwise const& d, int8_t const* image, InsideWindow const& in, int64_t c, int64_t count, F16 (&sums)[V])
 {
     GemmWindow const& w = d.window;
+    F16 const zeroPoint = splat(static_cast<float>(d.zeroPoint));
+    auto const centred = [&](F16 x) { return HasZero ? x - zeroPoint : x; };
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v)
         sums[v] = zero();
@@ -59,19 +61,19 @@ TENON_INLINE void sumChannels(
 #pragma GCC unroll 4
             for (int v = 0; v < V; ++v)
                 if (count == kLanes)
-                    sums[v] = fma(loadNumbers(x + v * kLanes), load(k + v * kLanes), sums[v]);
+                    sums[v] = fma(centred(loadNumbers(x + v * kLanes)), load(k + v * kLanes), sums[v]);
                 else
-                    sums[v] = fma(loadNumbers(x, count), load(k, firstLanes(count)), sums[v]);
+                    sums[v] = fma(centred(loadNumbers(x, count)), load(k, firstLanes(count)), sums[v]);
         }
     }
 }
 
-template <int V>
+template <int V, bool HasZero>
 void finishPixel(
     Int8Depthwise const& d, int8_t const* image, InsideWindow const& in, int64_t pixel, int64_t c, int64_t count)
 {
     F16 sums[1][V];
-    sumChannels<V>(d, image, in, c, count, sums[0]);
+    sumChannels<V, HasZero>(d, image, in, c, count, sums[0]);
     finishVectors(d.finish, sums, pixel, c, count);
 }
 
@@ -107,9 +109,9 @@ void maximaOfRest(GemmWindow const& w, InsideWindow const& in, int8_t const* cor
                 out[i] = tap[i] > out[i] ? tap[i] : out[i];
     }
 }
-} // namespace
 
-void runInt8Depthwise(Int8Depthwise const& work, int64_t first, int64_t last)
+template <bool HasZero>
+void runDepthwiseLines(Int8Depthwise const& work, int64_t first, int64_t last)
 {
     GemmWindow const& w = work.window;
     for (int64_t at = first; at < last; ++at)
@@ -121,13 +123,19 @@ void runInt8Depthwise(Int8Depthwise const& work, int64_t first, int64_t last)
             int64_t const pixel = at * w.outWidth + x;
             int64_t c = 0;
             for (; c + 4 * kLanes <= work.channels; c += 4 * kLanes)
-                finishPixel<4>(work, image, in, pixel, c, kLanes);
+                finishPixel<4, HasZero>(work, image, in, pixel, c, kLanes);
             for (; c + kLanes <= work.channels; c += kLanes)
-                finishPixel<1>(work, image, in, pixel, c, kLanes);
+                finishPixel<1, HasZero>(work, image, in, pixel, c, kLanes);
             if (c < work.channels)
-                finishPixel<1>(work, image, in, pixel, c, work.channels - c);
+                finishPixel<1, HasZero>(work, image, in, pixel, c, work.channels - c);
         }
     }
+}
+} // namespace
+
+void runInt8Depthwise(Int8Depthwise const& work, int64_t first, int64_t last)
+{
+    (work.zeroPoint == 0 ? runDepthwiseLines<false> : runDepthwiseLines<true>)(work, first, last);
 }
 
 void runInt8MaxPool(Int8MaxPool const& pool, int64_t first, int64_t last)

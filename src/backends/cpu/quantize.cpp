@@ -18,9 +18,9 @@ Expr expressionOf(L const& layer)
     Expr const x = Expr::input(0);
     Expr const scale = Expr::input(1);
     if constexpr (std::is_same_v<L, Quantize>)
-        return quantizedExpr(x, scale, layer.toType);
+        return quantizedExpr(x, scale, layer.toType, layer.zeroPoint);
     else
-        return dequantizedExpr(x, scale, layer.toType);
+        return dequantizedExpr(x, scale, layer.toType, layer.zeroPoint);
 }
 
 template <typename L>
@@ -57,12 +57,13 @@ bool isByOneScale(TensorArg const& x, TensorArg const& scale, TensorArg const& o
         && scale.dtype == DType::kFLOAT && volumeOf(scale.extents) == 1;
 }
 
-Step stepByOneScale(int64_t elements)
+Step stepByOneScale(int64_t elements, int32_t zeroPoint)
 {
     constexpr int64_t kCacheLine{64};
-    return sharedStep({elements, kCacheLine}, [](Call const& call, int64_t first, int64_t last) {
+    return sharedStep({elements, kCacheLine}, [zeroPoint](Call const& call, int64_t first, int64_t last) {
         int8Functions().quantizeNumbers(static_cast<float const*>(call.inputs[0]) + first,
-            *static_cast<float const*>(call.inputs[1]), static_cast<int8_t*>(call.outputs[0]) + first, last - first);
+            *static_cast<float const*>(call.inputs[1]), zeroPoint, static_cast<int8_t*>(call.outputs[0]) + first,
+            last - first);
     });
 }
 
@@ -76,7 +77,7 @@ Step stepOfQuantization(StepOf<L> const& from)
         || (out.layout != Layout::kLinear && view.x.size() != out.extents.size()))
         return badArgument("operands of {} do not lie as its kernel takes them", L::kName);
     if (isByOneScale<L>(operands[0], operands[1], out))
-        return stepByOneScale(volumeOf(out.extents));
+        return stepByOneScale(volumeOf(out.extents), from.layer().zeroPoint);
     operands[0].extents = view.x;
     operands[1].extents = view.scale;
     out.extents = view.x;

@@ -88,7 +88,8 @@ Result<QuantizationForm> quantizationForm(
     auto const made = [&](auto const& layer) {
         Expr const x = Expr::input(0);
         Expr const scale = Expr::input(1);
-        return QuantizationForm{narrows ? quantizedExpr(x, scale, out.dtype) : dequantizedExpr(x, scale, out.dtype),
+        return QuantizationForm{narrows ? quantizedExpr(x, scale, out.dtype, layer.zeroPoint)
+                                        : dequantizedExpr(x, scale, out.dtype, layer.zeroPoint),
             viewOf(inputs[0].extents, inputs[1].extents, layer.use())};
     };
     if (narrows)

@@ -211,6 +211,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantized(Problem const& probl
     if constexpr (std::is_same_v<L, QuantizedConvolution>)
         if (problem.fields<L>().product.nbGroups != 1)
             return refuse(kName, "takes no groups");
+    if (problem.fields<L>().inputZero != 0 || problem.fields<L>().outputZero != 0)
+        return refuse(kName, "takes no zero points");
     if (std::string why = objectionToQuantized(problem, layer); !why.empty())
         return refuse(kName, std::move(why));
     Layout const layout = layer.isConvolution ? Layout::kChannelsLast : Layout::kLinear;
