@@ -275,6 +275,69 @@ TEST(TeamRun, sharesGoToWhoeverIsThere)
     EXPECT_GT(foreign, 0) << "the caller waited for threads that were not there yet";
 }
 
+namespace
+{
+//! One of two lanes takes long over the first step, and the other is asleep when it is done.
+void addFirst(Steps& steps, int32_t slow)
+{
+    steps.addStaged(
+        0,
+        [slow](Lane const& lane) -> Result<Done> {
+            if (lane.index == slow)
+                std::this_thread::sleep_for(20ms);
+            return Done{};
+        },
+        {.cost = 1000.0F, .meets = true});
+}
+} // namespace
+
+TEST(TeamRun, whoSleepsIsWokenForStepsThatTakeLongerThanEstimated)
+{
+    std::thread::id const caller = std::this_thread::get_id();
+    for (int32_t const slow : {0, 1})
+    {
+        std::atomic<int32_t> byCaller{0};
+        std::atomic<int32_t> byOther{0};
+        Steps steps;
+        addFirst(steps, slow);
+        for (int32_t i = 0; i < 50; ++i)
+            steps.addStaged(
+                0,
+                [&](Lane const&) -> Result<Done> {
+                    ++(std::this_thread::get_id() == caller ? byCaller : byOther);
+                    std::this_thread::sleep_for(1ms);
+                    return Done{};
+                },
+                {.cost = 0.0F});
+        ASSERT_TRUE(steps.run(2));
+        EXPECT_EQ(byCaller + byOther, 100);
+        EXPECT_GT(byCaller, 0) << "slow " << slow;
+        EXPECT_GT(byOther, 0) << "slow " << slow;
+    }
+}
+
+TEST(TeamRun, aRunIsCancelledWhileTheCallingThreadSleepsThroughShortSteps)
+{
+    std::atomic<int32_t> done{0};
+    ContinueCheck const ask = [&] { return done == 0; };
+    Steps steps;
+    addFirst(steps, 1);
+    for (int32_t i = 0; i < 20000; ++i)
+        steps.addStaged(
+            0,
+            [&](Lane const&) -> Result<Done> {
+                ++done;
+                auto const until = std::chrono::steady_clock::now() + 10us;
+                while (std::chrono::steady_clock::now() < until)
+                    ;
+                return Done{};
+            },
+            {.cost = 0.0F});
+    auto const end = steps.run(2, &ask);
+    ASSERT_FALSE(end) << "it went through " << done << " shares";
+    EXPECT_NE(end.error().message.find("cancelled"), std::string::npos);
+}
+
 TEST(TeamRun, aStepThatFailsEndsTheRunAtTheNextFence)
 {
     for (int32_t const failing : {1, 2})

@@ -2,6 +2,7 @@
 #include "backends/cpu/team_run.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenon::cpu
 {
@@ -58,6 +59,7 @@ void TeamRun::runCollective()
     begin(mNext);
     if (mLanes == 1)
         return runOnOneLane();
+    mOpened = mWoken = Clock::now();
     mBoard.start(mLanes);
     mBoard.open(!mRound.meets, true);
     auto const work = [](void* run, int32_t lane, TeamBarrier& barrier) {
@@ -189,13 +191,23 @@ bool TeamRun::beginChain(size_t at)
     return true;
 }
 
-bool TeamRun::isWorthWaking() const noexcept
+// Estimates may be far too low, and plans of early versions have none: behind a round that took long others are woken,
+// too. And the calling thread, which asks whether to go on, is not to sleep through many short rounds.
+bool TeamRun::isWorthWaking() noexcept
 {
-    constexpr float kLeastMicroseconds{20.0F}; // What it costs to wake a thread, and until it is there.
-    float cost{0.0F};
+    using Microseconds = std::chrono::duration<float, std::micro>;
+    constexpr Microseconds kLeast{20.0F}; // What it costs to wake a thread, and until it is there.
+    constexpr Microseconds kLongestSleep{1000.0F};
+    Microseconds cost{0.0F};
     for (size_t at = mRound.first; at < mRound.last; ++at)
-        cost += mLaunches[at].cost;
-    return mRound.meets || cost >= kLeastMicroseconds * static_cast<float>(mLanes);
+        cost += Microseconds{mLaunches[at].cost};
+    Clock::time_point const now = Clock::now();
+    Microseconds const longest = std::max(cost, Microseconds{now - std::exchange(mOpened, now)});
+    bool const wakes =
+        mRound.meets || longest >= kLeast * static_cast<float>(mLanes) || now - mWoken >= kLongestSleep;
+    if (wakes)
+        mWoken = now;
+    return wakes;
 }
 
 LaneGroups TeamRun::groupsAt(size_t from, size_t to) const noexcept

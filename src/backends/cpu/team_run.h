@@ -62,7 +62,7 @@ class TeamRun
     void beginRegion(size_t at);
     bool beginChain(size_t at);
     //! Whether threads that sleep are worth waking for the round.
-    bool isWorthWaking() const noexcept;
+    bool isWorthWaking() noexcept;
     //! A lane's part of the region, which groups of lanes do side by side.
     void runBeside(Lane const& lane);
     //! How the steps from `from` to the next fence run.
@@ -93,6 +93,8 @@ class TeamRun
     ShareBoard mBoard;
     WaitWord mDone; //!< The round that the calling thread may tell of, where the run is observed.
     Clock::time_point mStart;
+    Clock::time_point mOpened; //!< The round, and the last one that threads were woken for: by who opens it.
+    Clock::time_point mWoken;
     std::atomic<size_t> mAt{0}; //!< The round's last step, for those who have no share of it.
     //! By group: the first step that failed or after which the observer stopped. Lanes of others look behind a fence.
     std::array<std::atomic<size_t>, kMaxGroups> mLastStep;
