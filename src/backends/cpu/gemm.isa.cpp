@@ -172,6 +172,17 @@ TileSet const& tilesOf(int64_t vectors, bool isFew, bool isHalf)
     return isHalf ? kHalfTiles : kTiles[vectors - 1];
 }
 
+//! Tiles of a block that fetch the next one, `width` panels. Intel's cores have few buffers for what the first cache
+//! misses: what comes from memory takes those through which the second cache gives its own, and is fetched slowly, by
+//! many tiles. On others that gains nothing, and each prefetch takes a slot.
+int64_t fetchingTiles(int64_t tiles, int64_t width)
+{
+    constexpr int64_t kMost{32};
+    static bool const isIntel = __builtin_cpu_is("intel");
+    int64_t const most = isIntel ? kMost : width;
+    return tiles < most ? tiles : most;
+}
+
 template <typename T>
 void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
@@ -191,6 +202,10 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
         isFloats ? reinterpret_cast<char const*>(g.b + nextAt) : reinterpret_cast<char const*>(g.stored + nextAt);
     int64_t const nextStep = kPanel * static_cast<int64_t>(isFloats ? sizeof(float) : sizeof(T));
     bool const hasNext = panel + width < share.lastPanel;
+    int64_t const tileCount = (share.lastRow - share.firstRow + set.sizes[0] - 1) / set.sizes[0];
+    int64_t const fetching = fetchingTiles(tileCount, width);
+    int64_t const spread = (width * nextStep + fetching - 1) / fetching;
+    int64_t const fetchStep = spread < nextStep ? spread : nextStep;
     int64_t tiles{0};
     int32_t kind{0};
     for (int64_t row = share.firstRow; row < share.lastRow; ++tiles)
@@ -206,12 +221,12 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
             locator.locate(row, set.sizes[own], located);
         }
         int32_t const height = set.sizes[own];
-        // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
+        // The first tiles fetch as much of the next block each, the others of a first block the rows of the next tile.
         // An only tile takes no longer than its panels do to arrive: what it fetches would come in their way.
         bool const isOnly = tiles == 0 && row + height >= share.lastRow;
         Fetch fetch{reinterpret_cast<char const*>(&located), 0};
-        if (hasNext && !isOnly && tiles < width)
-            fetch = {next + tiles * depth * nextStep, nextStep};
+        if (hasNext && !isOnly && tiles < fetching)
+            fetch = {next + tiles * depth * fetchStep, fetchStep};
         else if (panel == share.firstPanel && !isOnly && g.window == nullptr)
             fetch = {reinterpret_cast<char const*>(located.pointers[0] + height * g.aStride),
                 height * static_cast<int64_t>(sizeof(T))};
@@ -270,7 +285,10 @@ int64_t rowsPerPass(Gemm<T> const& g, GemmShare const& share)
     int64_t const fitting = kPassElements / perRow / kGrain * kGrain;
     int64_t const rows = share.lastRow - share.firstRow;
     int64_t const step = fitting < kLeastRows ? kLeastRows : fitting;
-    return rows <= 2 * step ? (rows > 0 ? rows : 1) : step;
+    if (rows <= 2 * step)
+        return rows > 0 ? rows : 1;
+    int64_t const passes = (rows + step / 2) / step; // Of even size: a few rows that are left over read all of b, too.
+    return ((rows + passes - 1) / passes + kGrain - 1) / kGrain * kGrain;
 }
 } // namespace
 
