@@ -16,8 +16,8 @@ namespace tenon
 
 namespace
 {
-constexpr std::array<std::string_view, 7> kNames{
-    "none", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx"};
+constexpr std::array<std::string_view, 8> kNames{
+    "none", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx", "amx_fp16"};
 
 struct Leaf
 {
@@ -61,7 +61,7 @@ Isa capOfKnob() noexcept
 {
     std::string const text = knobText(Knob::kIsa).value_or("");
     auto const found = std::find(kNames.begin() + 1, kNames.end(), text);
-    return found == kNames.end() ? Isa::kAmx : static_cast<Isa>(found - kNames.begin());
+    return found == kNames.end() ? Isa::kAmxFp16 : static_cast<Isa>(found - kNames.begin());
 }
 
 Isa detect() noexcept
@@ -89,7 +89,9 @@ Isa detect() noexcept
     if (!has(seven.d, 23))
         return Isa::kAvx512Bf16;
     bool const tiles = has(seven.d, 24) && has(seven.d, 22) && (state & 0x60000U) == 0x60000U;
-    return tiles && capOfKnob() == Isa::kAmx && mayUseTiles() ? Isa::kAmx : Isa::kAvx512Fp16;
+    if (!tiles || capOfKnob() < Isa::kAmx || !mayUseTiles())
+        return Isa::kAvx512Fp16;
+    return has(sevenOne.a, 21) ? Isa::kAmxFp16 : Isa::kAmx;
 }
 
 std::atomic<Isa>& cap() noexcept

@@ -17,7 +17,8 @@ enum class Isa : uint8_t
     kAvx512Vnni,
     kAvx512Bf16,
     kAvx512Fp16,
-    kAmx,
+    kAmx,     //!< Products of int8 and of bfloat16.
+    kAmxFp16, //!< And of float16.
 };
 
 std::string_view nameOf(Isa isa) noexcept;

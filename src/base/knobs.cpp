@@ -22,10 +22,10 @@ constexpr std::array kKnobs{
         "Microseconds for which a thread that waits for other threads of a run spins before it sleeps, and after a run "
         "for the next (a tenth as long), unless the runtime config of the context says otherwise; 0: not at all."},
     KnobInfo{Knob::kIsa, "TENON_ISA", "text", "what the machine has",
-        "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx; kernels of "
-        "avx2 and avx512 serve all layers, those of avx512_vnni and amx int8 products, avx512_bf16 and amx bfloat16 "
-        "ones.",
-        "avx2 avx512 avx512_vnni avx512_bf16 avx512_fp16 amx"},
+        "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16, amx or amx_fp16. "
+        "Kernels of avx2 and avx512 serve all layers, those of avx512_vnni and amx int8 products, avx512_bf16 "
+        "and amx bfloat16 ones, amx and amx_fp16 float16 ones.",
+        "avx2 avx512 avx512_vnni avx512_bf16 avx512_fp16 amx amx_fp16"},
     KnobInfo{Knob::kLog, "TENON_LOG", "text", "what the logger takes",
         "Also print messages of this severity and above to standard error: error, warning, info or verbose.",
         "error warning info verbose"},

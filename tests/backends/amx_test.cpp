@@ -1,6 +1,8 @@
 // Products by AMX against the reference, on machines without it by a fake (support/fake_amx.h).
 #include "backends/cpu/amx.h"
+
 #include "backends/kernel_case.h"
+#include "base/half.h"
 #include "layers/convolution.h"
 #include "layers/matrix_multiply.h"
 #include "layers/quantized_convolution.h"
@@ -27,18 +29,22 @@ class CpuAmx : public testing::Test
         if (detectedIsa() < Isa::kAvx512Vnni || std::getenv("TENON_TEST_BACKEND") != nullptr)
             GTEST_SKIP() << "kernels for AMX need AVX-512 beside it";
         mFake.emplace();
-        if (!cpu::usesAmxInt8() || !cpu::usesAmxBfloats())
-            GTEST_SKIP() << "AMX has been measured to be slow here";
         mBefore = FakeAmx::answered();
     }
     void TearDown() override
     {
         // What has passed must have gone this way.
-        if (mFake && isIsaClaimed() && !IsSkipped())
+        if (isFaked() && !IsSkipped())
         {
             EXPECT_GT(FakeAmx::answered(), mBefore);
         }
         mFake.reset();
+    }
+
+    //! Not on machines that have AMX.
+    bool isFaked() const
+    {
+        return mFake && mFake->isNeeded();
     }
 
   private:
@@ -90,12 +96,15 @@ HostTensor bytesTensor(std::vector<int64_t> extents)
     return randomTensor(std::move(extents), -128.49, 127.49, DType::kINT8);
 }
 
-HostTensor bfloats(std::vector<int64_t> extents)
+//! A type that products of real numbers are stored in, and how far a result may be off.
+struct AmxStorage
 {
-    return randomTensor(std::move(extents), -1.0, 1.0, DType::kBF16);
-}
+    DType type;
+    Tolerance tolerance;
+};
+constexpr AmxStorage kAmxStorages[]{{DType::kBF16, {2e-2, 2e-2}}, {DType::kHALF, {1e-3, 2.5e-3}}};
 
-//! Both types, with all operands that an epilogue may have.
+//! All types, with all operands that an epilogue may have.
 void expectWindows(AmxWindows const& form)
 {
     SCOPED_TRACE(fmt::format("{} -> {} maps, kernel {}, groups {}", fmt::join(form.x, "x"), form.maps,
@@ -109,8 +118,11 @@ void expectWindows(AmxWindows const& form)
         "int8", {1e-4, 1e-5}, Types::kFloatOnly);
     Convolution real = convolutionOf(form);
     real.epilogue.steps = {{EpilogueKind::kGeluErf}};
-    expectKernels(real, {input(bfloats(form.x)), weight(bfloats(kernelOf(form))), weight(bfloats({form.maps}))}, "rows",
-        {2e-2, 2e-2}, Types::kFloatOnly);
+    for (auto const& [type, tolerance] : kAmxStorages)
+        expectKernels(real,
+            {input(randomTensor(form.x, -1.0, 1.0, type)), weight(randomTensor(kernelOf(form), -1.0, 1.0, type)),
+                weight(randomTensor({form.maps}, -1.0, 1.0, type))},
+            "rows", tolerance, Types::kFloatOnly);
 }
 
 void expectMatrices(int64_t rows, int64_t depth, int64_t columns)
@@ -125,16 +137,33 @@ void expectMatrices(int64_t rows, int64_t depth, int64_t columns)
     MatrixMultiply real;
     real.alpha = 0.5F;
     real.epilogue.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kRelu}};
-    expectKernels(real,
-        {input(bfloats({rows, depth})), weight(bfloats({depth, columns})), weight(bfloats({columns})),
-            input(bfloats({rows, columns}))},
-        "panels", {2e-2, 2e-2}, Types::kFloatOnly);
+    for (auto const& [type, tolerance] : kAmxStorages)
+        expectKernels(real,
+            {input(randomTensor({rows, depth}, -1.0, 1.0, type)),
+                weight(randomTensor({depth, columns}, -1.0, 1.0, type)),
+                weight(randomTensor({columns}, -1.0, 1.0, type)),
+                input(randomTensor({rows, columns}, -1.0, 1.0, type))},
+            "panels", tolerance, Types::kFloatOnly);
+}
+
+//! Every number of float16 times others.
+void expectEveryHalf(std::vector<double> const& columns, Tolerance tolerance)
+{
+    constexpr int64_t kNumbers{0x10000};
+    HostTensor numbers{DType::kHALF, {kNumbers, 1}};
+    for (int64_t i = 0; i < kNumbers; ++i)
+        numbers.set(i, static_cast<double>(halfToFloat(static_cast<uint16_t>(i))));
+    HostTensor by{DType::kHALF, {1, static_cast<int64_t>(columns.size())}};
+    for (size_t i = 0; i < columns.size(); ++i)
+        by.set(static_cast<int64_t>(i), columns[i]);
+    expectKernels(
+        MatrixMultiply{}, {input(std::move(numbers)), weight(std::move(by))}, "panels", tolerance, Types::kFloatOnly);
 }
 } // namespace
 
 TEST_F(CpuAmx, numbersOfRowsAndColumns)
 {
-    for (int64_t const rows : {4, 15, 16, 17, 31, 32, 33, 70})
+    for (int64_t const rows : {4, 15, 16, 17, 31, 32, 33, 70, 133})
         for (int64_t const columns : {1, 8, 16, 17, 33, 48, 64})
             expectMatrices(rows, 40 + rows, columns);
 }
@@ -143,8 +172,31 @@ TEST_F(CpuAmx, numbersOfRowsAndColumns)
 TEST_F(CpuAmx, depths)
 {
     for (int64_t const depth : {1, 2, 3, 4, 5, 31, 32, 33, 60, 63, 64, 65, 96, 127, 128, 130, 257})
-        expectMatrices(20, depth, 40);
-    expectMatrices(40, 4700, 70); // More panels than are taken at once.
+        expectMatrices(70, depth, 40);
+    expectMatrices(66, 4700, 70); // More panels than are taken at once.
+}
+
+//! By numbers of eight bits, which have no low part: exactly, infinities and what is no number included.
+TEST_F(CpuAmx, everyHalfByEightBits)
+{
+    expectEveryHalf({1.0, -1.0 - 0x1p-7, 0x1.54p-3, 0x1p-14, -0x1.4p-22, 255.0}, {0.0, 0.0});
+}
+
+//! Two roundings, and what is left out.
+TEST_F(CpuAmx, everyHalfByElevenBits)
+{
+    expectEveryHalf({-1.0 - 0x1p-10, 2047.0, 0x1.ffcp-5}, {0x1p-24, 0x1p-10 + 0x1p-14});
+}
+
+//! An instruction that loses subnormal numbers is not what AMX-FP16 is.
+TEST_F(CpuAmx, wrongHalvesAreNoticed)
+{
+    if (!isFaked())
+        GTEST_SKIP() << "only the fake can be wrong";
+    EXPECT_TRUE(cpu::avx512::amxHalvesAgree());
+    FakeAmx::flushHalves(true);
+    EXPECT_FALSE(cpu::avx512::amxHalvesAgree());
+    FakeAmx::flushHalves(false);
 }
 
 TEST_F(CpuAmx, windows)

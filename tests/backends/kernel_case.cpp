@@ -162,15 +162,9 @@ class Case
             mExpected = *std::move(expected);
     }
 
-    bool readsInt8() const
+    bool reads(DType type) const
     {
-        return std::ranges::any_of(
-            mOperands, [](Operand const& operand) { return operand.tensor.dtype == DType::kINT8; });
-    }
-    bool readsBfloats() const
-    {
-        return std::ranges::any_of(
-            mOperands, [](Operand const& operand) { return operand.tensor.dtype == DType::kBF16; });
+        return std::ranges::any_of(mOperands, [&](Operand const& operand) { return operand.tensor.dtype == type; });
     }
     void run(std::string_view candidate)
     {
@@ -364,21 +358,23 @@ void expectInstance(Case& instance, std::string_view candidate)
 {
     if (backendUnderTest().name != "cpu")
         return instance.run(candidate);
-    for (Isa const isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16, Isa::kAmx})
+    for (Isa const isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16, Isa::kAmx, Isa::kAmxFp16})
     {
         // Some are kernels of one type only.
         bool const isOfInt8 = isa == Isa::kAvx512Vnni || isa == Isa::kAmx;
         bool const isOfBfloats = isa == Isa::kAvx512Bf16 || isa == Isa::kAmx;
+        bool const isOfHalves = isa >= Isa::kAmx;
         bool const isOfAll = isa <= Isa::kAvx512;
         if (detectedIsa() < isa
-            || !(isOfAll || (isOfInt8 && instance.readsInt8()) || (isOfBfloats && instance.readsBfloats())))
+            || !(isOfAll || (isOfInt8 && instance.reads(DType::kINT8)) || (isOfBfloats && instance.reads(DType::kBF16))
+                || (isOfHalves && instance.reads(DType::kHALF))))
             continue;
         capIsa(isa);
         instance.run(candidate);
         if (::testing::Test::HasFatalFailure())
             break;
     }
-    capIsa(Isa::kAmx);
+    capIsa(Isa::kAmxFp16);
 }
 } // namespace
 

@@ -99,7 +99,7 @@ void expectExact(std::string const& name, Expr const& body, std::vector<std::vec
                 << exact(x, y);
         }
     }
-    capIsa(Isa::kAmx);
+    capIsa(Isa::kAmxFp16);
 }
 
 void expectUnary(std::string const& name, Expr const& body, Exact const& exact, double absolute = 0x1p-126)

@@ -254,7 +254,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
 @pytest.mark.parametrize(
     ("variable", "value", "word"),
     [
-        ("TENON_ISA", "foo", "avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx"),
+        ("TENON_ISA", "foo", "avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16, amx or amx_fp16"),
         ("TENON_THREADS", "abc", "whole number"),
         ("TENON_THREADS", "0", "whole number"),
         ("TENON_SPIN", "-1", "whole number from 0"),

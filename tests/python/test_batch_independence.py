@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tensorrt as trt
+from small import Recorder
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
 RANDOM = np.random.default_rng(16)
@@ -222,3 +223,20 @@ def test_a_device_that_cannot_keep_it_refuses_the_plan(tmp_path: pathlib.Path) -
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert "the plan was built with BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, which device 'cuda" in said, said
+
+
+@pytest.mark.parametrize("dtype", (trt.float16, trt.bfloat16))
+def test_products_of_short_floats_are_refused(dtype: trt.DataType) -> None:
+    """Rule G16: AMX takes those of many rows, and other kernels those of few."""
+    logger = Recorder()
+    builder = trt.Builder(logger)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    x, weights = network.add_input("x", dtype, (-1, 64)), network.add_input("w", dtype, (64, 32))
+    product = network.add_matrix_multiply(x, trt.MatrixOperation.NONE, weights, trt.MatrixOperation.NONE)
+    network.mark_output(product.get_output(0))
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    config.set_flag(trt.BuilderFlag.DISTRIBUTIVE_INDEPENDENCE)
+    profile.set_shape("x", (1, 64), (4, 64), (MOST, 64))
+    config.add_optimization_profile(profile)
+    assert builder.build_serialized_network(network, config) is None
+    assert "is not for products of float16 and bfloat16" in logger.errors(), logger.lines

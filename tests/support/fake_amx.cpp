@@ -2,6 +2,8 @@
 // prefix, opcode, ModRM, and for memory a SIB byte with a displacement.
 #include "support/fake_amx.h"
 
+#include "base/half.h"
+
 #include <atomic>
 #include <bit>
 #include <csignal>
@@ -146,6 +148,23 @@ float bfloatAt(uint8_t const* from)
     return (bits & 0x7F800000U) == 0 ? 0.0F : std::bit_cast<float>(bits);
 }
 
+bool gFlushesHalves{false};
+
+float halfAt(uint8_t const* from)
+{
+    auto const bits = readAt<uint16_t>(from);
+    float const size =
+        gFlushesHalves && (bits & 0x7C00U) == 0 ? 0.0F : halfToFloat(static_cast<uint16_t>(bits & 0x7FFFU));
+    return (bits & 0x8000U) != 0 ? -size : size;
+}
+
+float dotOfHalves(float sum, uint8_t const* a, uint8_t const* b)
+{
+    for (int i = 0; i < 2; ++i)
+        sum += halfAt(a + 2 * i) * halfAt(b + 2 * i);
+    return sum;
+}
+
 float dotOfBfloats(float sum, uint8_t const* a, uint8_t const* b)
 {
     for (int i = 0; i < 2; ++i)
@@ -190,6 +209,7 @@ bool execute(File& file, Decoded const& d)
     case 0x4B << 2 | 2: move(file, d, true); return !isRegister;                       // tilestored
     case 0x5E << 2 | 3: addProducts<int32_t>(file, d, &dotOfBytes); return isRegister; // tdpbssd
     case 0x5C << 2 | 2: addProducts<float>(file, d, &dotOfBfloats); return isRegister; // tdpbf16ps
+    case 0x5C << 2 | 3: addProducts<float>(file, d, &dotOfHalves); return isRegister;  // tdpfp16ps
     default: return false;
     }
 }
@@ -211,8 +231,10 @@ void answer(int signal, siginfo_t* info, void* given)
 
 FakeAmx::FakeAmx()
 {
-    capIsa(Isa::kAmx);
-    if (detectedIsa() >= Isa::kAmx)
+    capIsa(Isa::kAmxFp16);
+    mIsNeeded = detectedIsa() < Isa::kAmx;
+    claimIsa(mIsNeeded ? Isa::kAmxFp16 : detectedIsa());
+    if (!mIsNeeded)
         return;
     struct sigaction action
     {
@@ -220,15 +242,18 @@ FakeAmx::FakeAmx()
     action.sa_sigaction = &answer;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGILL, &action, &gBefore);
-    claimIsa(Isa::kAmx);
 }
 
 FakeAmx::~FakeAmx()
 {
-    if (!isIsaClaimed())
-        return;
     claimIsa(Isa::kNone);
-    sigaction(SIGILL, &gBefore, nullptr);
+    if (mIsNeeded)
+        sigaction(SIGILL, &gBefore, nullptr);
+}
+
+void FakeAmx::flushHalves(bool isOn) noexcept
+{
+    gFlushesHalves = isOn;
 }
 
 int64_t FakeAmx::answered() noexcept

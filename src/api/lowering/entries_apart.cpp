@@ -1,6 +1,7 @@
 // keepEntriesApart: convolutions that choose their tiles by image.
 #include "api/lowering/entries_apart.h"
 
+#include "base/type_set.h"
 #include "ir/patch.h"
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
@@ -26,14 +27,14 @@ Result<Done> keepEntriesApart(Graph& graph)
             return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE: a custom layer computes as its own "
                              "code says, which promises nothing about the entries of a batch",
                 node.name);
-        auto const isBfloat = [&](ValueId value) {
-            return value != kNone && graph.typeOf(value).dtype == DType::kBF16;
+        auto const isNarrow = [&](ValueId value) {
+            return value != kNone && TypeSet{DType::kHALF, DType::kBF16}.has(graph.typeOf(value).dtype);
         };
         bool const isProduct = as<MatrixMultiply>(*node.layer) != nullptr || as<Convolution>(*node.layer) != nullptr
             || as<Deconvolution>(*node.layer) != nullptr;
-        if (isProduct && std::ranges::any_of(node.inputs, isBfloat)) // AMX takes many rows, AVX512-BF16 few.
-            return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE is not for products of bfloat16 in "
-                             "this release: how they are summed may depend on the batch's size",
+        if (isProduct && std::ranges::any_of(node.inputs, isNarrow)) // AMX takes many rows, AVX512-BF16 few.
+            return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE is not for products of float16 and "
+                             "bfloat16 in this release: how they are summed may depend on the batch's size",
                 node.name);
         Convolution const* const given = as<Convolution>(*node.layer);
         if (given == nullptr)

@@ -64,9 +64,12 @@ TENON_INLINE void storeAmx(void* to, int64_t stride)
     asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(Register) : "memory");
 }
 
-//! Sum[row][column] += quads of int8 of the row times those of the column, in int32.
+//! Sum[row][column] += quads of int8 of the row times those of the column, in int32. kParts: registers that 64 bytes of
+//! rows, or of a panel, take.
 struct AmxInt8
 {
+    static constexpr int64_t kParts{1};
+
     template <int Sum, int Rows, int Columns>
     TENON_INLINE void add()
     {
@@ -76,10 +79,30 @@ struct AmxInt8
 //! The same of pairs of bfloat16, in float32.
 struct AmxBfloats
 {
+    static constexpr int64_t kParts{1};
+
     template <int Sum, int Rows, int Columns>
     TENON_INLINE void add()
     {
         asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(Sum), "i"(Rows), "i"(Columns));
+    }
+};
+//! Of pairs of float16, each number the sum of two of bfloat16 in registers of their own (half_parts.h).
+struct AmxHalfParts : AmxBfloats
+{
+    static constexpr int64_t kParts{2};
+};
+//! Of pairs of float16 as they are. In bytes (tdpfp16ps: VEX.128.F2.0F38.W0 5C /r): assemblers of before 2023 lack it.
+struct AmxHalves
+{
+    static constexpr int64_t kParts{1};
+
+    template <int Sum, int Rows, int Columns>
+    TENON_INLINE void add()
+    {
+        constexpr int kThird{(~Columns & 0xF) << 3 | 3};
+        constexpr int kOperands{0xC0 | Sum << 3 | Rows};
+        asm volatile(".byte 0xC4, 0xE2, %c0, 0x5C, %c1" ::"i"(kThird), "i"(kOperands));
     }
 };
 } // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cpu/amx_registers.h"
+#include "backends/cpu/half_parts.h"
 
 #ifdef __AVX512F__
 
@@ -33,7 +34,8 @@ TENON_INLINE __mmask64 firstBytes(int64_t count)
     return count >= kAmxRowBytes ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
 }
 
-//! Writes rows of one register per step: [steps][16][64].
+//! Writes rows of `Parts` registers per step: [steps][Parts][16][64]. With two, halves become sums of bfloat16.
+template <int64_t Parts>
 class AmxRowWriter
 {
   public:
@@ -49,13 +51,13 @@ class AmxRowWriter
             int64_t const at = mAt % kAmxRowBytes;
             int64_t const room = kAmxRowBytes - at;
             int64_t const count = padded < room ? padded : room;
-            char* const to = mRow + mAt / kAmxRowBytes * kAmxBytes + at;
+            char* const to = mRow + mAt / kAmxRowBytes * Parts * kAmxBytes + at;
             if (count == kAmxRowBytes && bytes >= kAmxRowBytes)
-                _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+                store(to, ~__mmask64{0}, _mm512_loadu_si512(from));
             else
             {
                 int64_t const there = bytes < 0 ? 0 : bytes < count ? bytes : count;
-                _mm512_mask_storeu_epi8(to, firstBytes(count), _mm512_maskz_loadu_epi8(firstBytes(there), from));
+                store(to, firstBytes(count), _mm512_maskz_loadu_epi8(firstBytes(there), from));
             }
             from += count;
             bytes -= count;
@@ -71,6 +73,18 @@ class AmxRowWriter
     }
 
   private:
+    static void store(char* to, __mmask64 mask, __m512i bytes)
+    {
+        if constexpr (Parts == 1)
+            _mm512_mask_storeu_epi8(to, mask, bytes);
+        else
+        {
+            HalfParts const parts = partsOf(bytes);
+            _mm512_mask_storeu_epi8(to, mask, parts.high);
+            _mm512_mask_storeu_epi8(to + kAmxBytes, mask, parts.low);
+        }
+    }
+
     char* mRow;
     int64_t mAt{0};
 };
@@ -100,7 +114,8 @@ struct AmxPixel
     }
 };
 
-void packWindow(AmxSource const& source, AmxPixel const& pixel, AmxRowWriter& row)
+template <int64_t Parts>
+void packWindow(AmxSource const& source, AmxPixel const& pixel, AmxRowWriter<Parts>& row)
 {
     GemmWindow const& w = *source.window;
     char const* const image = source.a + pixel.image * w.imageStride * source.element;
@@ -129,14 +144,15 @@ void packWindow(AmxSource const& source, AmxPixel const& pixel, AmxRowWriter& ro
     }
 }
 
-//! Rows [row, row + count), at most kAmxTileRows: two registers per step, the second ones behind all of the first.
+//! Rows [row, row + count), at most kAmxTileRows: those of the second sixteen behind all registers of the first.
+template <int64_t Parts>
 void packAmxRows(AmxSource const& source, int64_t row, int64_t count, char* to)
 {
-    int64_t const steps = source.steps();
+    int64_t const registers = source.steps() * Parts;
     AmxPixel pixel{source.window == nullptr ? GemmWindow{} : *source.window, row};
     for (int64_t r = 0; r < count; ++r)
     {
-        AmxRowWriter writer{to + r / kAmxRows * steps * kAmxBytes + r % kAmxRows * kAmxRowBytes};
+        AmxRowWriter<Parts> writer{to + r / kAmxRows * registers * kAmxBytes + r % kAmxRows * kAmxRowBytes};
         if (source.window == nullptr)
             writer.put(source.a + (row + r) * source.stride, source.segment, source.padded);
         else

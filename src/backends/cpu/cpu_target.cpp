@@ -2,9 +2,22 @@
 // machine that builds it. Which types are fast is measured: it decides only what a build rounds that may.
 #include "backends/cpu/amx.h"
 #include "backends/cpu/cpu.h"
+#include "base/isa.h"
 
 namespace tenon
 {
+
+namespace
+{
+TypeSet fastTypes()
+{
+    if (cpu::areAmxHalvesFast())
+        return {DType::kHALF, DType::kBF16, DType::kINT8};
+    if (cpu::usesBfloatDots() || cpu::usesAmxBfloats())
+        return {DType::kBF16, DType::kINT8};
+    return {DType::kINT8};
+}
+} // namespace
 
 Target cpuTarget()
 {
@@ -13,9 +26,8 @@ Target cpuTarget()
     target.architecture = "x86-64";
     target.limits.alignment = 64; // A cache line, and the widest vector.
     target.rates = {.startMicroseconds = 0.5, .multiplicationsPerMicrosecond = 5e4, .bytesPerMicrosecond = 8e3};
-    bool const isFastInBF16 = cpu::usesBfloatDots() || cpu::usesAmxBfloats();
     if (activeIsa() >= Isa::kAvx512Vnni)
-        target.rates.fastTypes = isFastInBF16 ? TypeSet{DType::kBF16, DType::kINT8} : TypeSet{DType::kINT8};
+        target.rates.fastTypes = fastTypes();
     target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};
     TypeSet const real{DType::kFLOAT, DType::kHALF, DType::kBF16};

@@ -42,16 +42,17 @@ int64_t gemmScratch(int64_t depth, bool hasPanels) noexcept
         return 0;
     int64_t const columns = hasPanels ? 0 : kMaxTileVectors * kPanel;
     int64_t const floats = ((kMaxTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
-    if (!std::is_same_v<T, Bfloat> || hasPanels || !usesAmxBfloats())
+    if (hasPanels || !usesAmx<T>())
         return floats;
-    int64_t const steps = amxSteps(depth * static_cast<int64_t>(sizeof(Bfloat)));
-    return std::max(floats, amxScratch(steps, steps) / static_cast<int64_t>(sizeof(float)));
+    int64_t const parts = amxParts<T>();
+    int64_t const registers = parts * amxSteps(depth * static_cast<int64_t>(sizeof(T)));
+    return std::max(floats, amxScratch(registers, registers, parts) / static_cast<int64_t>(sizeof(float)));
 }
 
 template <typename T>
 int64_t rowGrain() noexcept
 {
-    return std::is_same_v<T, Bfloat> && usesAmxBfloats() ? kAmxRows : kRowGrain;
+    return usesAmx<T>() ? kAmxRows : kRowGrain;
 }
 
 #define TENON_ROW(T)                                                                                                   \

@@ -299,9 +299,9 @@ void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
         if (goesByRows(gemm, share))
             return runByRows(gemm, share);
 #ifdef __AVX512F__
-    if constexpr (std::is_same_v<T, Bfloat>)
-        if (gemm.b == nullptr && share.lastRow - share.firstRow >= kLeastAmxRows && usesAmxBfloats())
-            return runBfloatGemmAmx(gemm, share, scratch);
+    if constexpr (!kIsFloat<T>)
+        if (gemm.b == nullptr && usesAmx<T>() && share.lastRow - share.firstRow >= leastAmxRows<T>())
+            return runGemmAmx<T>(gemm, share, scratch);
 #endif
     int64_t const step = rowsPerPass(gemm, share);
     for (int64_t row = share.firstRow; row < share.lastRow; row += step)
