@@ -57,6 +57,14 @@ TEST(CpuPointwise, geluFarFromZero)
         {.absolute = 0.0, .relative = 1e-5});
 }
 
+//! What lies between erf and 1 is told of float32 numbers, whatever the result is rounded to.
+TEST(CpuPointwise, erfNearOneOfFloats)
+{
+    Expr const missing = (Expr{1.0} - erf(Expr::input(0))) * Expr{1e6};
+    expectKernels(Pointwise{cast(missing, DType::kHALF)}, {input(randomTensor({100}, 3.31, 3.45))}, "tape",
+        {.absolute = 0.3}, Types::kFloatOnly);
+}
+
 TEST(CpuPointwise, minimumAndMaximumKeepNaN)
 {
     using Operation = nvinfer1::ElementWiseOperation;

@@ -1,6 +1,8 @@
 // FewRowsText: a warp per column where columns lie behind each other, else a thread per eight neighbouring columns.
 #include "backends/cuda/few_rows_text.h"
 
+#include <array>
+
 namespace tenon::cuda
 {
 
@@ -113,7 +115,7 @@ TENON_KERNEL(fewRows, FewRowsParams)
 std::string fewRowsText(FewRowsForm const& form)
 {
     bool const isFloat = form.type == "float";
-    std::string text = functionsFor(isFloat ? DType::kFLOAT : DType::kHALF) + kFewRowsParamsText;
+    std::string text = functionsFor(std::array{isFloat ? DType::kFLOAT : DType::kHALF}) + kFewRowsParamsText;
     text += fmt::format("typedef {} Stored;\n"
                         "constexpr int ROWS = {}, WIDTH = {}, THREADS = {}, COLUMNS = {};\n",
         form.type, form.rows, isFloat ? 4 : 8, FewRowsForm::kThreads, FewRowsForm::kColumns);

@@ -2,6 +2,7 @@
 // device finds registers for them.
 #include "backends/cuda/kernel_text.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -432,9 +433,11 @@ std::string wholeText(std::string const& own)
     return std::string{kPrelude} + "// ---- kernel\n" + own;
 }
 
-std::string functionsFor(DType result)
+std::string functionsFor(std::span<DType const> types)
 {
-    return result == DType::kFLOAT ? std::string{} : std::string{"#define erfOf nearErfOf\n"};
+    bool const isNarrow =
+        std::ranges::all_of(types, [](DType type) { return type == DType::kHALF || type == DType::kBF16; });
+    return isNarrow ? std::string{"#define erfOf nearErfOf\n"} : std::string{};
 }
 
 Result<std::string> storageOf(DType type)

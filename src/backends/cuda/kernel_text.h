@@ -3,6 +3,7 @@
 
 #include "codegen/tape.h"
 
+#include <span>
 #include <string>
 
 namespace tenon::cuda
@@ -13,8 +14,9 @@ std::string_view kernelPrelude() noexcept;
 //! The prelude, a mark, and a kernel.
 std::string wholeText(std::string const& own);
 
-//! In front of a kernel's functions: cheaper forms of what the rounding of such results hides; "": none.
-std::string functionsFor(DType result);
+//! In front of a kernel's functions: cheaper forms of what rounding hides where results and all that they are made of
+//! have such types; "": none.
+std::string functionsFor(std::span<DType const> types);
 //! How elements of a type are stored: "float", "Half", "int", …; an error for types without arithmetic here.
 Result<std::string> storageOf(DType type);
 //! What is computed with: "float", "i64" or "bool".

@@ -110,8 +110,11 @@ Result<std::string> pointwiseText(
     std::vector<std::string> types;
     std::vector<TapeKind> kinds;
     std::vector<bool> present;
+    std::vector<DType> dtypes{out.dtype};
     for (size_t i = 0; i < inputs.size(); ++i)
     {
+        if (inputs[i].present)
+            dtypes.push_back(inputs[i].dtype);
         pointers.push_back(inputs[i].present ? &owned[i] : nullptr);
         types.push_back(inputs[i].present ? TENON_TRY(storageOf(inputs[i].dtype)) : std::string{"float"});
         kinds.push_back(inputs[i].present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
@@ -119,7 +122,7 @@ Result<std::string> pointwiseText(
     }
     Tape const tape = TENON_TRY(makeTape(body, pointers, true));
     std::string const outType = TENON_TRY(storageOf(out.dtype));
-    std::string own = functionsFor(out.dtype) + kPointwiseOperandText + kPointwiseParamsText;
+    std::string own = functionsFor(dtypes) + kPointwiseOperandText + kPointwiseParamsText;
     own += TENON_TRY(printFunction("body", tape, kinds));
     own += pointwiseKernel("narrow", 1, types, kinds, present, outType);
     if (width > 1)

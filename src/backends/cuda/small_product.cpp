@@ -38,6 +38,14 @@ Result<SmallTile> smallTileOf(SmallChoices const& choices)
     return SmallTile{kTileRows[at / kTileParts.size()], kTileParts[at % kTileParts.size()]};
 }
 
+//! Whether a GPU has the instructions, shared memory for the tile, and clusters where blocks read each other's.
+bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type)
+{
+    constexpr int32_t kWithClusters{9};
+    return (type == DType::kHALF || type == DType::kBF16) && hasMatrixUnits(major, type == DType::kBF16)
+        && tile.sharedBytes() <= sharedBytes && (tile.parts == 1 || major >= kWithClusters);
+}
+
 bool isOdd(void const* address)
 {
     return reinterpret_cast<uintptr_t>(address) % kPiece != 0;
@@ -200,7 +208,7 @@ Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtS
         smallParams(shape, alpha, tile), grid, code, static_cast<size_t>(epilogue.extraInputs()))};
 }
 
-//! By the library where extents are others than the tactic was made for.
+//! By the library where extents or the GPU are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
     std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices)
 {
@@ -211,12 +219,14 @@ Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, S
     bool const isFit = isByColumns ? shape.batch == 1 && matrices.rows <= kMostOfGrid : shape.batch <= kMostOfGrid;
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
     int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth, tiles * kTileParts.back()});
-    if (matrices.isTurnedA || shape.calls.size() != 1 || !isFit || !isSmall(largest))
+    SmallTile const tile = isByColumns ? SmallTile{} : TENON_TRY(smallTileOf(choices));
+    CudaModel const& model = device.model();
+    if (matrices.isTurnedA || shape.calls.size() != 1 || !isFit || !isSmall(largest)
+        || (!isByColumns && !isTileFor(model.major, model.sharedBytes, tile, out.dtype)))
         return libraryProduct(device, product, inputs, out, {});
     Epilogue const own = ownSteps(product.epilogue, inputs, out);
-    auto step = isByColumns
-        ? TENON_TRY(fewRows(device, matrices, product.alpha, own, out.dtype))
-        : TENON_TRY(smallTiles(device, shape, product.alpha, own, out.dtype, TENON_TRY(smallTileOf(choices))));
+    auto step = isByColumns ? TENON_TRY(fewRows(device, matrices, product.alpha, own, out.dtype))
+                            : TENON_TRY(smallTiles(device, shape, product.alpha, own, out.dtype, tile));
     return withRest(device, std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
 }
 
@@ -263,10 +273,10 @@ struct SmallSize
 };
 
 //! Which tiles are worth a trial: those that give every multiprocessor work, at most two blocks' where depth is shared.
-std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major)
+std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major, DType type)
 {
-    constexpr int64_t kMultiprocessors{132}; // About what GPUs with tensor cores have.
-    constexpr int32_t kWithClusters{9};
+    constexpr int64_t kMultiprocessors{132};                 // About what GPUs with tensor cores have.
+    int64_t const shared = major >= 8 ? 99 << 10 : 64 << 10; // The least of any GPU that new, or newer.
     std::vector<int32_t> tactics;
     int64_t const across = tilesOf(size.columns, SmallTile::kColumns);
     int64_t const steps = tilesOf(size.depth, SmallTile::kDepth);
@@ -279,8 +289,9 @@ std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major)
         for (size_t k = 0; k < kTileParts.size(); ++k)
         {
             int64_t const parts = kTileParts[k];
-            bool const isShared = major >= kWithClusters && tiles * parts <= 2 * kMultiprocessors && steps >= 2 * parts;
-            if (parts == 1 || isShared)
+            SmallTile const tile{kTileRows[i], kTileParts[k]};
+            bool const isShared = tiles * parts <= 2 * kMultiprocessors && steps >= 2 * parts;
+            if (isTileFor(major, shared, tile, type) && (parts == 1 || isShared))
                 tactics.push_back(static_cast<int32_t>(i * kTileParts.size() + k));
         }
     }
@@ -293,14 +304,11 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmall(Problem const& problem, 
     constexpr char kName[]{"small tiles"};
     constexpr double kMostProducts{4e9};
     DType const type = problem.output().dtype;
-    int32_t const major = majorOf(*problem.target);
-    std::vector<int32_t> tactics;
-    if ((type == DType::kHALF || type == DType::kBF16) && hasMatrixUnits(major, type == DType::kBF16))
-        tactics = smallTactics(size, major);
+    std::vector<int32_t> tactics = smallTactics(size, majorOf(*problem.target), type);
     if (size.rows <= kMostFewRows && kRealTypes.has(type))
         tactics.push_back(kByColumns);
     if (tactics.empty())
-        return refuse(kName, fmt::format("the GPU's matrix units do not take {}", nameOf(type)));
+        return refuse(kName, fmt::format("the GPU has no tiles of {} for so many rows", nameOf(type)));
     double const products =
         static_cast<double>(size.rows) * static_cast<double>(size.columns) * static_cast<double>(size.depth);
     if (products > kMostProducts)

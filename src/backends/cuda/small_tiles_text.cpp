@@ -4,6 +4,8 @@
 
 #include "backends/cuda/matrix_text.h"
 
+#include <array>
+
 namespace tenon::cuda
 {
 
@@ -33,13 +35,18 @@ static inline int endRowOf(int) { return BM; }
 #else
 #define TENON_CLUSTER
 #endif
+//! The host may ask for a stop at any time, so that blocks of a cluster and threads of a block read different words. A
+//! block whose threads agree may stop, but must stay until others of the cluster have read its shared memory.
 #define SMALL_TILES_KERNEL                                                             \
     static __device__ __forceinline__ void smallTilesBody(SmallTilesParams const& p);  \
     extern "C" __global__ void TENON_CLUSTER __launch_bounds__(THREADS)                \
         smallTiles(SmallTilesParams const p)                                           \
     {                                                                                  \
-        if (p.stop == nullptr || *p.stop == 0)                                         \
+        bool const isStopped = p.stop != nullptr && *p.stop != 0;                      \
+        if (!anyOfBlock(isStopped))                                                    \
             smallTilesBody(p);                                                         \
+        else if (PARTS > 1)                                                            \
+            standBy();                                                                 \
     }                                                                                  \
     static __device__ __forceinline__ void smallTilesBody(SmallTilesParams const& p)
 extern __shared__ unsigned char sharedMemory[];
@@ -74,6 +81,13 @@ static __device__ __forceinline__ void meetParts()
     }
 #endif
     __syncthreads();
+}
+static __device__ __forceinline__ bool anyOfBlock(bool own) { return PARTS > 1 ? __syncthreads_or(own) != 0 : own; }
+//! As often as a block that works: what others read meanwhile is a stopped run's.
+static __device__ __forceinline__ void standBy()
+{
+    meetParts();
+    meetParts();
 }
 static __device__ __forceinline__ int firstRowOf(int part) { return BM / PARTS * part; }
 static __device__ __forceinline__ int endRowOf(int part) { return BM / PARTS * (part + 1); }
@@ -308,7 +322,7 @@ std::string smallTilesText(SmallTilesForm const& form)
 {
     SmallTile const& tile = form.tile;
     bool const isLow = tile.rows == 16;
-    std::string text = functionsFor(DType::kHALF) + kSmallTilesParamsText;
+    std::string text = functionsFor(std::array{DType::kHALF}) + kSmallTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, PARTS = {}, STAGES = {}, THREADS = {};\n"
                         "constexpr int WARPS_DOWN = {}, WARPS_ACROSS = {};\nconstexpr bool IS_TURNED_B = {};\n",
         form.type, tile.rows, tile.parts, tile.stages(), tile.threads(), isLow ? 1 : tile.rows / 32, isLow ? 4 : 2,
