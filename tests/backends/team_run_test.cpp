@@ -280,8 +280,7 @@ namespace
 //! One of two lanes takes long over the first step, and the other is asleep when it is done.
 void addFirst(Steps& steps, int32_t slow)
 {
-    steps.addStaged(
-        0,
+    steps.addStaged(0,
         [slow](Lane const& lane) -> Result<Done> {
             if (lane.index == slow)
                 std::this_thread::sleep_for(20ms);
@@ -301,8 +300,7 @@ TEST(TeamRun, whoSleepsIsWokenForStepsThatTakeLongerThanEstimated)
         Steps steps;
         addFirst(steps, slow);
         for (int32_t i = 0; i < 50; ++i)
-            steps.addStaged(
-                0,
+            steps.addStaged(0,
                 [&](Lane const&) -> Result<Done> {
                     ++(std::this_thread::get_id() == caller ? byCaller : byOther);
                     std::this_thread::sleep_for(1ms);
@@ -323,8 +321,7 @@ TEST(TeamRun, aRunIsCancelledWhileTheCallingThreadSleepsThroughShortSteps)
     Steps steps;
     addFirst(steps, 1);
     for (int32_t i = 0; i < 20000; ++i)
-        steps.addStaged(
-            0,
+        steps.addStaged(0,
             [&](Lane const&) -> Result<Done> {
                 ++done;
                 auto const until = std::chrono::steady_clock::now() + 10us;

@@ -203,8 +203,7 @@ bool TeamRun::isWorthWaking() noexcept
         cost += Microseconds{mLaunches[at].cost};
     Clock::time_point const now = Clock::now();
     Microseconds const longest = std::max(cost, Microseconds{now - std::exchange(mOpened, now)});
-    bool const wakes =
-        mRound.meets || longest >= kLeast * static_cast<float>(mLanes) || now - mWoken >= kLongestSleep;
+    bool const wakes = mRound.meets || longest >= kLeast * static_cast<float>(mLanes) || now - mWoken >= kLongestSleep;
     if (wakes)
         mWoken = now;
     return wakes;
