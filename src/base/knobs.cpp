@@ -1,10 +1,12 @@
-// Knobs: the table, and reading the environment once.
+// Knobs: the table, and reading the environment.
 #include "base/knobs.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <mutex>
 
 namespace tenon
 {
@@ -55,20 +57,37 @@ constexpr std::array kKnobs{
         "8 9 10"},
 };
 
-struct Values
+//! The environment is read for each knob by itself, when it is first asked for: a program that has loaded the library, as
+//! `import tensorrt` does, can still set those that nothing has used.
+struct Value
 {
-    std::array<std::optional<std::string>, kKnobs.size()> texts;
-
-    Values()
-    {
-        for (size_t i = 0; i < kKnobs.size(); ++i)
-        {
-            char const* value = std::getenv(std::string{kKnobs[i].variable}.c_str());
-            if (value != nullptr && *value != '\0')
-                texts[i] = value;
-        }
-    }
+    std::once_flag once;
+    std::atomic<bool> isRead{false};
+    std::optional<std::string> text;
 };
+
+constinit std::array<Value, kKnobs.size()> values;
+
+int64_t leastOf(KnobInfo const& number) noexcept
+{
+    return number.type == "count" ? 1 : 0;
+}
+
+std::optional<std::string> environmentText(KnobInfo const& info)
+{
+    char const* const text = std::getenv(std::string{info.variable}.c_str());
+    return text != nullptr && *text != '\0' ? std::optional<std::string>{text} : std::nullopt;
+}
+
+//! A whole number that the knob takes.
+std::optional<int64_t> countIn(std::string const& text, KnobInfo const& info)
+{
+    int64_t count{0};
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (problem != std::errc{} || end != text.data() + text.size() || count < leastOf(info))
+        return std::nullopt;
+    return count;
+}
 
 //! Blanks between the words become commas, the last one "or".
 std::string listed(std::string_view words)
@@ -96,11 +115,6 @@ KnobInfo const& infoOf(Knob knob) noexcept
     return kKnobs[static_cast<size_t>(knob)];
 }
 
-int64_t leastOf(KnobInfo const& number) noexcept
-{
-    return number.type == "count" ? 1 : 0;
-}
-
 constexpr std::string_view kTrueWords{"1 on true yes"};
 constexpr std::string_view kFalseWords{"0 off false no"};
 } // namespace
@@ -112,20 +126,30 @@ std::span<KnobInfo const> allKnobs() noexcept
 
 std::optional<std::string> knobText(Knob knob)
 {
-    static Values const values;
-    return values.texts[static_cast<size_t>(knob)];
+    Value& value = values[static_cast<size_t>(knob)];
+    std::call_once(value.once, [&] {
+        value.text = environmentText(infoOf(knob));
+        value.isRead.store(true, std::memory_order_release);
+    });
+    return value.text;
+}
+
+std::optional<std::string> shownKnobText(Knob knob)
+{
+    Value const& value = values[static_cast<size_t>(knob)];
+    return value.isRead.load(std::memory_order_acquire) ? value.text : environmentText(infoOf(knob));
 }
 
 std::optional<std::string> problemOf(Knob knob)
 {
     KnobInfo const& info = infoOf(knob);
-    std::optional<std::string> const text = knobText(knob);
+    std::optional<std::string> const text = shownKnobText(knob);
     if (!text)
         return std::nullopt;
     std::string const what = std::string{info.variable} + "=" + *text + " has no effect: ";
     if (!info.isRead)
         return what + "this switch is not in this release";
-    if ((info.type == "count" || info.type == "number") && !countOf(knob))
+    if ((info.type == "count" || info.type == "number") && !countIn(*text, info))
         return what + "it takes a whole number from " + std::to_string(leastOf(info));
     if (info.type == "switch" && !isListed(kTrueWords, *text) && !isListed(kFalseWords, *text))
         return what + "it takes " + listed(std::string{kTrueWords} + " " + std::string{kFalseWords});
@@ -146,13 +170,7 @@ std::vector<std::string> knobProblems()
 std::optional<int64_t> countOf(Knob knob)
 {
     std::optional<std::string> const text = knobText(knob);
-    if (!text)
-        return std::nullopt;
-    int64_t count{0};
-    auto const [end, problem] = std::from_chars(text->data(), text->data() + text->size(), count);
-    if (problem != std::errc{} || end != text->data() + text->size() || count < leastOf(infoOf(knob)))
-        return std::nullopt;
-    return count;
+    return text ? countIn(*text, infoOf(knob)) : std::nullopt;
 }
 
 std::string cacheFolder()

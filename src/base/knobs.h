@@ -1,4 +1,4 @@
-// Knobs: every switch that the environment can set, declared once. Read once per process.
+// Knobs: every switch that the environment can set, declared once. Each is read once per process, when it is first used.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,8 @@ struct KnobInfo
 std::span<KnobInfo const> allKnobs() noexcept;
 //! The value as given, when the variable is set and not empty.
 std::optional<std::string> knobText(Knob knob);
+//! What knobText() would give, for reports: the knob is not taken for used by that.
+std::optional<std::string> shownKnobText(Knob knob);
 //! Why the value of this knob has no effect; none when it has, or when the knob is not set.
 std::optional<std::string> problemOf(Knob knob);
 //! problemOf() of each knob that has one.

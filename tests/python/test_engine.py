@@ -578,6 +578,17 @@ def test_extras_inspect_load_verify(engine: trt.ICudaEngine, tmp_path: pathlib.P
     assert "INetworkDefinition::addDistCollective" not in tenon.not_implemented()
 
 
+def test_knobs_can_be_set_behind_the_import() -> None:
+    """As programs do that choose their threads when they know how many they have, workers of Ray among them."""
+    done = small.script(
+        "import os\n"
+        "import tensorrt, tenon\n"
+        "os.environ['TENON_THREADS'] = '3'\n"
+        "print(next(each['threads'] for each in tenon.devices()['devices'] if each['name'] == 'cpu'))\n"
+    )
+    assert done.stdout.strip() == "3"
+
+
 def test_verify_judges_sums_by_what_they_add_up(engine: trt.ICudaEngine) -> None:
     nothing = np.linalg.svd(small.WEIGHTS.astype(np.float64).T)[2][4:]  # Orthogonal to all columns.
     x = (np.random.default_rng(5).standard_normal((8, 4)) @ nothing * 1e5).astype(np.float32)

@@ -51,7 +51,7 @@ Result<std::string> knobs()
     Json json = Json::array();
     for (KnobInfo const& knob : allKnobs())
     {
-        std::optional<std::string> const value = tenon::knobText(knob.knob);
+        std::optional<std::string> const value = shownKnobText(knob.knob);
         std::optional<std::string> const problem = problemOf(knob.knob);
         json.push_back({{"variable", knob.variable}, {"type", knob.type}, {"default", knob.standard},
             {"meaning", knob.meaning}, {"read", knob.isRead}, {"value", value ? Json(*value) : Json()},
