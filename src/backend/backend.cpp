@@ -33,6 +33,27 @@ bool isSound(Problem const& problem, Offer const& offer)
 }
 } // namespace
 
+double bytesOf(Problem const& problem)
+{
+    double bytes{0.0};
+    auto const add = [&](TensorType const& type) {
+        bytes += static_cast<double>(bytesOf(type.dtype, volumeOf(problem.typicalExtents(type))));
+    };
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        if (problem.hasInput(i))
+            add(problem.input(i));
+    for (size_t i = 0; i < problem.node->outputs.size(); ++i)
+        add(problem.output(i));
+    return bytes;
+}
+
+double costOf(Problem const& problem, double multiplications, double bytes)
+{
+    TargetRates const& rates = problem.target->rates;
+    return rates.startMicroseconds + multiplications / rates.multiplicationsPerMicrosecond
+        + bytes / rates.bytesPerMicrosecond;
+}
+
 Backend& Backend::append(std::span<Candidate const> candidates, Place place)
 {
     for (Candidate const& candidate : candidates)

@@ -60,6 +60,11 @@ struct Problem
     }
 };
 
+//! Bytes of all tensors of a node at the typical shape.
+double bytesOf(Problem const& problem);
+//! Estimated microseconds of so many multiplications with additions and bytes moved, on one thread of a host.
+double costOf(Problem const& problem, double multiplications, double bytes);
+
 //! Whether the bit of an input is set in a mask of unread ones. Inputs beyond the mask are read.
 constexpr bool isUnreadIn(uint32_t unread, size_t input) noexcept
 {

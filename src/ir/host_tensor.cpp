@@ -228,4 +228,12 @@ std::vector<int64_t> stridesOf(std::vector<int64_t> const& extents)
     return strides;
 }
 
+std::vector<int64_t> broadcastStrides(std::vector<int64_t> const& extents)
+{
+    std::vector<int64_t> strides = stridesOf(extents);
+    for (size_t axis = 0; axis < extents.size(); ++axis)
+        strides[axis] = extents[axis] == 1 ? 0 : strides[axis];
+    return strides;
+}
+
 } // namespace tenon

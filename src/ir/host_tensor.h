@@ -52,5 +52,7 @@ struct HostTensor
 
 //! Row-major strides in elements.
 std::vector<int64_t> stridesOf(std::vector<int64_t> const& extents);
+//! The same, but 0 along axes of extent 1, which repeat.
+std::vector<int64_t> broadcastStrides(std::vector<int64_t> const& extents);
 
 } // namespace tenon

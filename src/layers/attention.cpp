@@ -134,11 +134,8 @@ class Mask
         mReach = layer.causal == AttentionCausal::kNone   ? kAll
             : layer.causal == AttentionCausal::kUpperLeft ? 0
                                                           : columns - rows;
-        if (tensor == nullptr)
-            return;
-        mStrides = stridesOf(tensor->extents);
-        for (size_t axis = 0; axis < 4; ++axis)
-            mStrides[axis] = tensor->extents[axis] == 1 ? 0 : mStrides[axis];
+        if (tensor != nullptr)
+            mStrides = broadcastStrides(tensor->extents);
     }
     double at(int64_t batch, int64_t head, int64_t row, int64_t column) const
     {

@@ -39,9 +39,7 @@ Result<std::vector<HostTensor>> Dequantize::reference(HostTensors const& in) con
     HostTensor out = TENON_TRY(outputOf(*this, in));
     TENON_TRY(checkZeroPoint(in, kName));
     ScaleView const view = viewOf(in[0]->extents, in[1]->extents, use());
-    std::vector<int64_t> strides = stridesOf(view.scale);
-    for (size_t axis = 0; axis < strides.size(); ++axis)
-        strides[axis] = view.scale[axis] == 1 ? 0 : strides[axis];
+    std::vector<int64_t> const strides = broadcastStrides(view.scale);
     forEachPosition(view.x, [&](int64_t linear, std::vector<int64_t> const& at) {
         out.set(linear, dequantized(in[0]->real(linear), in[1]->real(linearOf(at, strides)), zeroPoint));
     });

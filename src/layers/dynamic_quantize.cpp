@@ -59,9 +59,7 @@ Result<std::vector<HostTensor>> DynamicQuantize::reference(HostTensors const& in
     HostTensor scales{scaleType, *staticExtents(types[1].shape)};
     double const factor = in.size() > 1 && in[1] != nullptr ? in[1]->real(0) : 1.0;
     ScaleView const view = viewOf(x.extents, scales.extents, {-1, blockShape});
-    std::vector<int64_t> strides = stridesOf(view.scale);
-    for (size_t i = 0; i < strides.size(); ++i)
-        strides[i] = view.scale[i] == 1 ? 0 : strides[i];
+    std::vector<int64_t> const strides = broadcastStrides(view.scale);
     std::vector<double> largest(static_cast<size_t>(scales.count()), 0.0);
     forEachPosition(view.x, [&](int64_t linear, std::vector<int64_t> const& at) {
         double& most = largest[static_cast<size_t>(linearOf(at, strides))];

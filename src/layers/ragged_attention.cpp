@@ -156,11 +156,8 @@ class Sequence
           mWidth{in[RaggedAttention::kValue]->extents.back()},
           mMask{optional(RaggedAttention::kMask)}
     {
-        if (mMask == nullptr)
-            return;
-        mMaskStrides = stridesOf(mMask->extents);
-        for (size_t axis = 0; axis < 4; ++axis)
-            mMaskStrides[axis] = mMask->extents[axis] == 1 ? 0 : mMaskStrides[axis];
+        if (mMask != nullptr)
+            mMaskStrides = broadcastStrides(mMask->extents);
     }
     void run(int64_t batch, int64_t head, HostTensor& out)
     {

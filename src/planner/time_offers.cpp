@@ -17,8 +17,7 @@ namespace tenon::planner
 
 namespace
 {
-constexpr size_t kWave{16}; //!< Kernels built at a time: their packed constants are in memory together.
-constexpr std::string_view kCustomLayer{"Plugin"}; //!< The kind of layers that users have written.
+constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
 
 //! A kernel that is ready to run, with what it reads as long as it lives.
@@ -137,7 +136,7 @@ class OfferTimer
     {
         Choice const& choice = mChoices[trial.choice];
         return mRequest.kernels.target.hasOwnMemory && choice.offers[trial.offer].place == Place::kDevice
-            && mGraph.node(choice.node).layer->name() != kCustomLayer;
+            && !isCustom(roleOf(trial.kernel->kernel));
     }
 
     //! The error of a device that a kernel has lost: all trials behind that one have failed, and say nothing of theirs.

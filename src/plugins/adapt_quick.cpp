@@ -7,7 +7,6 @@
 #include "plugins/trace.h"
 
 #include <algorithm>
-#include <set>
 
 namespace tenon::plugins
 {
@@ -175,18 +174,7 @@ class Quick final : public Plugin
     Result<std::vector<int32_t>> tactics() override
     {
         IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getValidTactics()"));
-        int32_t const count = build.getNbTactics();
-        if (count < 0)
-            return badConfig("getNbTactics() of plugin {} answers {}{}", mIdentity.show(), count, because());
-        std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
-        if (count > 0)
-            TENON_TRY(checked("getValidTactics()", build.getValidTactics(tactics.data(), count)));
-        std::set<int32_t> seen;
-        for (int32_t const tactic : tactics)
-            if (tactic <= 0 || !seen.insert(tactic).second)
-                return badConfig("getValidTactics() of plugin {} names tactic {}: tactics are positive and unique",
-                    mIdentity.show(), tactic);
-        return tactics;
+        return validTactics(build, build.getNbTactics(), mIdentity);
     }
     Result<Done> setTactic(int32_t tactic) override
     {

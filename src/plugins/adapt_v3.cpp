@@ -6,7 +6,6 @@
 #include "plugins/shape_builder.h"
 #include "plugins/trace.h"
 
-#include <set>
 #include <string_view>
 
 namespace tenon::plugins
@@ -172,17 +171,7 @@ class V3 final : public Plugin
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getValidTactics()"));
         int32_t const count =
             alsoTold("getNbTactics", "getValidTactics() wants room", [&] { return build.getNbTactics(); });
-        if (count < 0)
-            return badConfig("getNbTactics() of plugin {} answers {}{}", mIdentity.show(), count, because());
-        std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
-        if (count > 0)
-            TENON_TRY(checked("getValidTactics()", build.getValidTactics(tactics.data(), count)));
-        std::set<int32_t> seen;
-        for (int32_t const tactic : tactics)
-            if (tactic <= 0 || !seen.insert(tactic).second)
-                return badConfig("getValidTactics() of plugin {} names tactic {}: tactics are positive and unique",
-                    mIdentity.show(), tactic);
-        return tactics;
+        return validTactics(build, count, mIdentity);
     }
     Result<Done> setTactic(int32_t tactic) override
     {

@@ -7,7 +7,9 @@
 
 #include "NvInferRuntime.h"
 
+#include <set>
 #include <string_view>
+#include <vector>
 
 namespace tenon::plugins
 {
@@ -22,6 +24,23 @@ Result<Capability*> capability(nvinfer1::IPluginV3& plugin, nvinfer1::PluginCapa
     if (std::string_view const says{found->getInterfaceInfo().kind}; says != kind)
         return badArgument("the plugin's capability {} says it is '{}'", kind, says);
     return static_cast<Capability*>(found);
+}
+
+//! The tactics that a plugin names, which has said how many they are: positive, none of them twice.
+template <typename Build>
+Result<std::vector<int32_t>> validTactics(Build& build, int32_t count, Identity const& identity)
+{
+    if (count < 0)
+        return badConfig("getNbTactics() of plugin {} answers {}{}", identity.show(), count, because());
+    std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
+    if (count > 0)
+        TENON_TRY(checkedCall("getValidTactics()", identity, build.getValidTactics(tactics.data(), count)));
+    std::set<int32_t> seen;
+    for (int32_t const tactic : tactics)
+        if (tactic <= 0 || !seen.insert(tactic).second)
+            return badConfig("getValidTactics() of plugin {} names tactic {}: tactics are positive and unique",
+                identity.show(), tactic);
+    return tactics;
 }
 
 //! Whether the object is one of a decorated Python plugin.

@@ -195,6 +195,37 @@ int64_t libraryProducts()
 {
     return tenonFakeCallsOf("cublasLtMatmul");
 }
+
+//! That a convolution of float16 is one product of the library's, or that the candidate refuses it with these words.
+void expectProduct(Convolution const& layer, std::vector<std::vector<int64_t>> const& extents,
+    std::string const& candidate, std::string const& objection)
+{
+    auto const all = allBackends();
+    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    Target const target = entry.target(0);
+    Graph graph;
+    std::vector<ValueId> values;
+    for (auto const& each : extents)
+        values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kHALF, shapeOf(each)}));
+    auto const node = graph.addNode(makeLayer(layer), "layer", values);
+    ASSERT_TRUE(node) << node.error().message;
+    Problem const problem{&graph, &graph.node(*node), {}, &target};
+    Offers const offers = entry.backend().offers(problem);
+    auto const offer = std::ranges::find(offers.accepted, candidate, &Offer::candidate);
+    if (!objection.empty())
+    {
+        EXPECT_EQ(offer, offers.accepted.end());
+        auto const refusal = std::ranges::find(offers.refused, candidate, &Refusal::candidate);
+        ASSERT_NE(refusal, offers.refused.end());
+        EXPECT_THAT(refusal->reason, HasSubstr(objection));
+        return;
+    }
+    ASSERT_NE(offer, offers.accepted.end());
+    int64_t const before = libraryProducts();
+    auto const done = runOnce(entry, problem, *offer, extents);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(libraryProducts(), before + 1);
+}
 } // namespace
 
 TEST(LibraryProduct, eachProposalOfTheLibrarysIsATactic)
@@ -303,45 +334,18 @@ TEST(LibraryProduct, addressesThatAreNotAlignedHaveAnAlgorithmOfTheirOwn)
 
 TEST(LibraryProduct, convolutionsOfSinglePixelsAreProducts)
 {
-    auto const all = allBackends();
-    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
-    Target const target = entry.target(0);
     for (int32_t const size : {1, 3})
     {
         Convolution layer;
         layer.nbOutputMaps = 16;
         layer.kernelSize = {2, {size, size}};
-        Graph graph;
-        std::vector<std::vector<int64_t>> const extents{{2, 8, 6, 5}, {16, 8, size, size}, {16}};
-        std::vector<ValueId> values;
-        for (auto const& each : extents)
-            values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kHALF, shapeOf(each)}));
-        auto const node = graph.addNode(makeLayer(layer), "layer", values);
-        ASSERT_TRUE(node) << node.error().message;
-        Problem const problem{&graph, &graph.node(*node), {}, &target};
-        Offers const offers = entry.backend().offers(problem);
-        auto const offer = std::ranges::find(offers.accepted, std::string{"cublaslt"}, &Offer::candidate);
-        if (size == 3)
-        {
-            EXPECT_EQ(offer, offers.accepted.end());
-            auto const refusal = std::ranges::find(offers.refused, std::string{"cublaslt"}, &Refusal::candidate);
-            ASSERT_NE(refusal, offers.refused.end());
-            EXPECT_THAT(refusal->reason, HasSubstr("windows of single elements"));
-            continue;
-        }
-        ASSERT_NE(offer, offers.accepted.end());
-        int64_t const before = libraryProducts();
-        auto const done = runOnce(entry, problem, *offer, extents);
-        ASSERT_TRUE(done) << done.error().message;
-        EXPECT_EQ(libraryProducts(), before + 1);
+        expectProduct(layer, {{2, 8, 6, 5}, {16, 8, size, size}, {16}}, "cublaslt",
+            size == 1 ? "" : "windows of single elements");
     }
 }
 
 TEST(LibraryProduct, convolutionsOfWindowsSideBySideAreProducts)
 {
-    auto const all = allBackends();
-    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
-    Target const target = entry.target(0);
     using enum nvinfer1::PaddingMode;
     // A width of 7 is no multiple of windows: rounded up, the last one reaches beyond it.
     std::vector<std::tuple<int32_t, nvinfer1::PaddingMode, std::string>> const cases{{2, kEXPLICIT_ROUND_DOWN, ""},
@@ -354,29 +358,7 @@ TEST(LibraryProduct, convolutionsOfWindowsSideBySideAreProducts)
         layer.nbOutputMaps = 16;
         layer.kernelSize = {2, {2, 2}};
         layer.stride = {2, {stride, 2}};
-        Graph graph;
-        std::vector<std::vector<int64_t>> const extents{{2, 3, 8, 7}, {16, 3, 2, 2}, {16}};
-        std::vector<ValueId> values;
-        for (auto const& each : extents)
-            values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kHALF, shapeOf(each)}));
-        auto const node = graph.addNode(makeLayer(layer), "layer", values);
-        ASSERT_TRUE(node) << node.error().message;
-        Problem const problem{&graph, &graph.node(*node), {}, &target};
-        Offers const offers = entry.backend().offers(problem);
-        auto const offer = std::ranges::find(offers.accepted, std::string{"patches"}, &Offer::candidate);
-        if (!objection.empty())
-        {
-            EXPECT_EQ(offer, offers.accepted.end());
-            auto const refusal = std::ranges::find(offers.refused, std::string{"patches"}, &Refusal::candidate);
-            ASSERT_NE(refusal, offers.refused.end());
-            EXPECT_THAT(refusal->reason, HasSubstr(objection));
-            continue;
-        }
-        ASSERT_NE(offer, offers.accepted.end());
-        int64_t const before = libraryProducts();
-        auto const done = runOnce(entry, problem, *offer, extents);
-        ASSERT_TRUE(done) << done.error().message;
-        EXPECT_EQ(libraryProducts(), before + 1);
+        expectProduct(layer, {{2, 3, 8, 7}, {16, 3, 2, 2}, {16}}, "patches", objection);
     }
 }
 

@@ -206,7 +206,7 @@ Value addedBlocks(Node& node, Blocks const& blocks, Value const& x)
 
 Outputs importCol2Im(Node& node)
 {
-    constexpr int64_t kMostPlaces{4096};
+    constexpr int64_t kMaxPlaces{4096};
     Value const x = node.in(0); // [n, channels · block, blocks]
     Blocks blocks;
     blocks.image = node.integers(1, "image shape");
@@ -229,7 +229,7 @@ Outputs importCol2Im(Node& node)
             fmt::format("Col2Im of {} to an image of {}, in blocks of {}", shapeText(x.shape()),
                 shapeText(blocks.image), shapeText(blocks.block)));
     }
-    if (inBlock > kMostPlaces && !blocks.areApart())
+    if (inBlock > kMaxPlaces && !blocks.areApart())
     {
         fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("Col2Im of blocks of {}", shapeText(blocks.block)));
     }

@@ -273,9 +273,7 @@ Step stepOfAttention(StepOf<Attention> const& from)
             return badArgument("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
         form.hasMask = true;
         form.isKeep = mask.dtype == DType::kBOOL;
-        std::vector<int64_t> const strides = stridesOf(mask.extents);
-        for (size_t i = 0; i < 4; ++i)
-            form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
+        std::ranges::copy(broadcastStrides(mask.extents), form.maskStrides.begin());
     }
     form.blockRows = blockRowsOf(form.scoreStride(), form.q.extents[2]);
     return withStorage(from.inputs[0].dtype, [&]<typename T>(T) {

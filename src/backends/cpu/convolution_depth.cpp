@@ -17,16 +17,6 @@ namespace tenon::cpu
 
 namespace
 {
-std::optional<std::string> whyNotByPlanes(Convolution const& layer)
-{
-    Window const w = layer.window();
-    if (w.rank() != 3)
-        return "only 3-D";
-    if (w.size[1] > kMaxSegments || w.size[2] > kMaxSegments || w.size[1] * w.size[2] > kMaxSegments)
-        return fmt::format("{} x {} taps of a plane", w.size[1], w.size[2]);
-    return std::nullopt;
-}
-
 //! The kernel as panels of each group, in the type of the weights: rows by line, column, depth and channel.
 struct LoadedVolumes : LoadedLayer<Convolution>
 {
@@ -79,28 +69,6 @@ struct LoadedVolumes : LoadedLayer<Convolution>
         return bytes;
     }
 };
-
-//! Windows on the images of joined planes, one per output plane.
-GemmWindow windowOf(
-    Window const& w, DepthPlanes const& planes, std::vector<int64_t> const& in, std::vector<int64_t> const& out)
-{
-    GemmWindow window{.inHeight = in[3],
-        .inWidth = in[4],
-        .outHeight = out[3],
-        .outWidth = out[4],
-        .kernelHeight = w.size[1],
-        .kernelWidth = w.size[2],
-        .strideY = w.stride[1],
-        .strideX = w.stride[2],
-        .dilationY = w.dilation[1],
-        .dilationX = w.dilation[2],
-        .padTop = w.padding(1, in[3]).pre,
-        .padLeft = w.padding(2, in[4]).pre};
-    window.pixelStride = planes.width();
-    window.lineStride = window.pixelStride * in[4];
-    window.imageStride = window.lineStride * in[3];
-    return window;
-}
 
 template <typename T>
 class VolumeProducts
@@ -187,7 +155,7 @@ Step stepOfVolumes(StepSource<LoadedVolumes> const& from)
         return badArgument("its channels are not those of the weights");
     Window const w = from.layer().window();
     DepthPlanes planes = DepthPlanes::ofConvolution(w, from.layer().nbGroups, in, out.extents);
-    GemmWindow const window = windowOf(w, planes, in, out.extents);
+    GemmWindow const window = planeWindow(w, planes.width(), in, out.extents);
     if (window.padTop < 0 || window.padLeft < 0 || w.padding(0, in[2]).pre < 0)
         return badArgument("a padding is negative");
     if (!planes.isAddressable())

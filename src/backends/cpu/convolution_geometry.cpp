@@ -47,4 +47,35 @@ bool isDepthwise(Convolution const& layer, TensorType const& in)
     return layer.nbGroups > 1 && layer.nbGroups == layer.nbOutputMaps && in.shape.at(1).constant() == layer.nbGroups;
 }
 
+std::optional<std::string> whyNotByPlanes(Convolution const& layer)
+{
+    Window const w = layer.window();
+    if (w.rank() != 3)
+        return "only 3-D";
+    if (w.size[1] > kMaxSegments || w.size[2] > kMaxSegments || w.size[1] * w.size[2] > kMaxSegments)
+        return fmt::format("{} x {} taps of a plane", w.size[1], w.size[2]);
+    return std::nullopt;
+}
+
+GemmWindow planeWindow(
+    Window const& window, int64_t channels, std::vector<int64_t> const& in, std::vector<int64_t> const& out)
+{
+    GemmWindow plane{.inHeight = in[3],
+        .inWidth = in[4],
+        .outHeight = out[3],
+        .outWidth = out[4],
+        .kernelHeight = window.size[1],
+        .kernelWidth = window.size[2],
+        .strideY = window.stride[1],
+        .strideX = window.stride[2],
+        .dilationY = window.dilation[1],
+        .dilationX = window.dilation[2],
+        .padTop = window.padding(1, in[3]).pre,
+        .padLeft = window.padding(2, in[4]).pre};
+    plane.pixelStride = channels;
+    plane.lineStride = channels * in[4];
+    plane.imageStride = plane.lineStride * in[3];
+    return plane;
+}
+
 } // namespace tenon::cpu

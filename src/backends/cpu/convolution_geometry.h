@@ -4,6 +4,8 @@
 #include "backends/cpu/gemm.h"
 #include "layers/convolution.h"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace tenon::cpu
@@ -23,5 +25,10 @@ struct Geometry
 Geometry geometryOf(Convolution const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out);
 //! One kernel per channel.
 bool isDepthwise(Convolution const& layer, TensorType const& in);
+//! Why a convolution is none over depth whose planes kernels of images can do; empty: it is one.
+std::optional<std::string> whyNotByPlanes(Convolution const& layer);
+//! The windows of such a convolution on one plane whose pixels are `channels` numbers.
+GemmWindow planeWindow(
+    Window const& window, int64_t channels, std::vector<int64_t> const& in, std::vector<int64_t> const& out);
 
 } // namespace tenon::cpu

@@ -15,16 +15,6 @@ namespace tenon::cpu
 
 namespace
 {
-std::optional<std::string> whyNoVolume(Convolution const& layer)
-{
-    Window const w = layer.window();
-    if (w.rank() != 3)
-        return "only 3-D";
-    if (w.size[1] > kMaxSegments || w.size[2] > kMaxSegments || w.size[1] * w.size[2] > kMaxSegments)
-        return fmt::format("{} x {} taps of a plane", w.size[1], w.size[2]);
-    return std::nullopt;
-}
-
 struct LoadedVolume : LoadedLayer<Convolution>
 {
     std::vector<float> taps; //!< [depth][line][column][channel]
@@ -33,7 +23,7 @@ struct LoadedVolume : LoadedLayer<Convolution>
 
     Result<Done> load()
     {
-        if (std::optional<std::string> const why = whyNoVolume(layer))
+        if (std::optional<std::string> const why = whyNotByPlanes(layer))
             return badArgument("no kernel: {}", *why);
         LoadedWeight const& weights = kernel.weight(1);
         std::vector<int64_t> const& e = weights.arg.extents;
@@ -79,21 +69,7 @@ class VolumeSums
     {
         Window const w = mLoaded->layer.window();
         mPadding = w.padding(0, in[2]).pre;
-        mPlane = {.inHeight = in[3],
-            .inWidth = in[4],
-            .outHeight = out[3],
-            .outWidth = out[4],
-            .kernelHeight = w.size[1],
-            .kernelWidth = w.size[2],
-            .strideY = w.stride[1],
-            .strideX = w.stride[2],
-            .dilationY = w.dilation[1],
-            .dilationX = w.dilation[2],
-            .padTop = w.padding(1, in[3]).pre,
-            .padLeft = w.padding(2, in[4]).pre};
-        mPlane.pixelStride = in[1];
-        mPlane.lineStride = in[1] * in[4];
-        mPlane.imageStride = mPlane.lineStride * in[3];
+        mPlane = planeWindow(w, in[1], in, out);
     }
     int64_t lines() const noexcept
     {
@@ -206,7 +182,7 @@ std::variant<std::vector<Offer>, Refusal> offerVolume(Problem const& problem)
     auto const& layer = problem.fields<Convolution>();
     if (problem.input(0).dtype != DType::kFLOAT)
         return refuse(kCandidateName, "only float32");
-    if (std::optional<std::string> why = whyNoVolume(layer))
+    if (std::optional<std::string> why = whyNotByPlanes(layer))
         return refuse(kCandidateName, *std::move(why));
     if (!isDepthwise(layer, problem.input(0)))
         return refuse(kCandidateName, "not one kernel per channel");

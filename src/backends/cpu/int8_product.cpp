@@ -24,24 +24,6 @@ struct Int8Shapes
     int64_t countOfB{0};
 };
 
-//! Number of the matrix that each position of the broadcast batch reads.
-std::vector<int64_t> matricesRead(std::vector<int64_t> const& mine, std::vector<int64_t> const& all)
-{
-    std::vector<int64_t> numbers{0};
-    int64_t stride = volumeOf(mine);
-    for (size_t i = 0; i < all.size(); ++i)
-    {
-        stride /= std::max<int64_t>(mine[i], 1);
-        std::vector<int64_t> next;
-        next.reserve(numbers.size() * static_cast<size_t>(all[i]));
-        for (int64_t const number : numbers)
-            for (int64_t k = 0; k < all[i]; ++k)
-                next.push_back(number + (mine[i] == 1 ? 0 : k * stride));
-        numbers = std::move(next);
-    }
-    return numbers;
-}
-
 Result<Int8Shapes> int8ShapesOf(
     MatrixMultiply const& layer, std::vector<int64_t> const& a, std::vector<int64_t> const& b)
 {

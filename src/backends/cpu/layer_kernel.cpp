@@ -3,6 +3,8 @@
 
 #include "ir/host_tensor.h"
 
+#include <algorithm>
+
 namespace tenon::cpu
 {
 
@@ -44,18 +46,21 @@ std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extent
     return strides;
 }
 
-double bytesOf(Problem const& problem)
+std::vector<int64_t> matricesRead(std::vector<int64_t> const& mine, std::vector<int64_t> const& batch)
 {
-    double bytes{0.0};
-    auto const add = [&](TensorType const& type) {
-        bytes += static_cast<double>(tenon::bytesOf(type.dtype, volumeOf(problem.typicalExtents(type))));
-    };
-    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
-        if (problem.hasInput(i))
-            add(problem.input(i));
-    for (size_t i = 0; i < problem.node->outputs.size(); ++i)
-        add(problem.output(i));
-    return bytes;
+    std::vector<int64_t> numbers{0};
+    int64_t stride = volumeOf(mine);
+    for (size_t i = 0; i < batch.size(); ++i)
+    {
+        stride /= std::max<int64_t>(mine[i], 1);
+        std::vector<int64_t> next;
+        next.reserve(numbers.size() * static_cast<size_t>(batch[i]));
+        for (int64_t const number : numbers)
+            for (int64_t k = 0; k < batch[i]; ++k)
+                next.push_back(number + (mine[i] == 1 ? 0 : k * stride));
+        numbers = std::move(next);
+    }
+    return numbers;
 }
 
 } // namespace tenon::cpu

@@ -129,14 +129,7 @@ inline bool isPresent(std::span<TensorArg const> args, size_t i)
 //! Strides in elements by logical axis, as the layout puts them; none for blocked layouts.
 std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
 
-//! Estimated microseconds on one thread of so many multiplications with additions and bytes moved.
-inline double costOf(Problem const& problem, double multiplications, double bytes)
-{
-    TargetRates const& rates = problem.target->rates;
-    return rates.startMicroseconds + multiplications / rates.multiplicationsPerMicrosecond
-        + bytes / rates.bytesPerMicrosecond;
-}
-//! Bytes of all tensors of a node at the typical shape.
-double bytesOf(Problem const& problem);
+//! Which of an operand's matrices each position of the broadcast batch reads; `mine`: axes in front of them.
+std::vector<int64_t> matricesRead(std::vector<int64_t> const& mine, std::vector<int64_t> const& batch);
 
 } // namespace tenon::cpu

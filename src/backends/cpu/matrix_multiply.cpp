@@ -40,25 +40,6 @@ std::vector<int64_t> batchExtents(std::vector<int64_t> const& extents, MatrixOpe
     return {extents.begin(), extents.end() - static_cast<std::ptrdiff_t>(matrix)};
 }
 
-//! Number of the matrix that each position of the broadcast batch reads.
-std::vector<int64_t> matrixNumbers(std::vector<int64_t> const& mine, std::vector<int64_t> const& all)
-{
-    std::vector<int64_t> numbers{0};
-    int64_t stride{1};
-    for (size_t i = 0; i < mine.size(); ++i)
-        stride *= mine[i];
-    for (size_t i = 0; i < all.size(); ++i)
-    {
-        stride /= std::max<int64_t>(mine[i], 1);
-        std::vector<int64_t> next;
-        for (int64_t const number : numbers)
-            for (int64_t k = 0; k < all[i]; ++k)
-                next.push_back(number + (mine[i] == 1 ? 0 : k * stride));
-        numbers = std::move(next);
-    }
-    return numbers;
-}
-
 Result<Shapes> shapesOf(MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
 {
     Shapes s;
@@ -81,9 +62,9 @@ Result<Shapes> shapesOf(MatrixMultiply const& layer, TensorArg const& a, TensorA
     constexpr int64_t kMaxMatrices{INT32_MAX};
     if (int64_t const most = std::max(volumeOf(all), volumeOf(batchB)); most > kMaxMatrices)
         return badArgument("it works on {} matrices: {} are the most", most, kMaxMatrices);
-    for (int64_t const number : matrixNumbers(batchA, all))
+    for (int64_t const number : matricesRead(batchA, all))
         s.batch.a.push_back(number * s.rows * s.depth);
-    for (int64_t const number : matrixNumbers(batchB, all))
+    for (int64_t const number : matricesRead(batchB, all))
         s.batch.b.push_back(static_cast<int32_t>(number));
     for (int64_t i = 0; i < volumeOf(batchB); ++i)
         s.batch.packed.push_back(i * s.depth * s.columns);

@@ -210,9 +210,7 @@ Result<Done> readMask(std::span<TensorArg const> inputs, RaggedForm& form)
         return badArgument("its mask is {}", nameOf(mask.dtype));
     form.hasMask = true;
     form.isKeep = mask.dtype == DType::kBOOL;
-    std::vector<int64_t> const strides = stridesOf(mask.extents);
-    for (size_t i = 0; i < 4; ++i)
-        form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
+    std::ranges::copy(broadcastStrides(mask.extents), form.maskStrides.begin());
     return Done{};
 }
 

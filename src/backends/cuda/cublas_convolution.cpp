@@ -20,27 +20,19 @@ class LtConvolutionKernel final : public ConvolutionKernel
     {
         LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
-            || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
-            return badArgument("a convolution by cuBLASLt takes channels last, and windows of single elements");
-        return libraryProduct(device(), productOf(layer, out, inputs[0].extents[1]), inputs, out, choices);
+        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
+        return libraryProduct(device(), product, inputs, outputs[0], choices);
     }
 };
 
 std::variant<std::vector<Offer>, Refusal> offersOfLtConvolution(Problem const& problem)
 {
     constexpr char kName[]{"cublaslt"};
-    Convolution const& layer = problem.fields<Convolution>();
-    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
-    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
-    if (!isOfSinglePixels(layer.window(), layer.nbGroups, in))
-        return refuse(kName, "takes windows of single elements without strides, padding and groups");
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
-    auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    std::vector<Offer> offers = libraryOffers(problem, Layout::kChannelsLast, elements * static_cast<double>(in[1]));
+    std::vector<Offer> offers = libraryOffers(problem, Layout::kChannelsLast, convolutionWork(problem, false));
     for (Offer& offer : offers)
     {
         std::fill(offer.inputs.begin() + 1, offer.inputs.end(), Layout::kLinear);

@@ -41,6 +41,8 @@ StepProduct productOf(ConvolutionShape const& layer, TensorArg const& out, int64
         .epilogue = layer.epilogue};
 }
 
+namespace
+{
 bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in)
 {
     if (groups != 1 || in.size() != window.rank() + 2)
@@ -52,6 +54,32 @@ bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t>
             return false;
     }
     return true;
+}
+} // namespace
+
+Result<StepProduct> pixelProduct(ConvolutionShape const& layer, TensorArg const& in, TensorArg const& out)
+{
+    if (in.layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
+        || !isOfSinglePixels(layer.window, layer.groups, in.extents))
+        return badArgument("a convolution by one product takes channels last, and windows of single elements");
+    return productOf(layer, out, in.extents[1]);
+}
+
+std::string pixelProductRefusal(Problem const& problem)
+{
+    Convolution const& layer = problem.fields<Convolution>();
+    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+        return reason;
+    return isOfSinglePixels(layer.window(), layer.nbGroups, problem.typicalExtents(problem.input(0)))
+        ? std::string{}
+        : "takes windows of single elements without strides, padding and groups";
+}
+
+Result<StepProduct> matrixProduct(
+    LayerArgs const& args, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+{
+    MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args));
+    return StepProduct{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
 }
 
 LtShape ltShapeOf(ProductShape shape)
@@ -297,9 +325,8 @@ class LtProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
         LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
-        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         return libraryProduct(device(), product, inputs, outputs[0], choices);
     }
 };
@@ -307,21 +334,11 @@ class LtProductKernel final : public LayerKernel
 std::variant<std::vector<Offer>, Refusal> offersOfLtProduct(Problem const& problem)
 {
     constexpr char kName[]{"cublaslt"};
-    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
-        return refuse(kName, "takes one type of real numbers");
-    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+    if (std::string reason = productRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
-    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
-    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
-    int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
-    double const products =
-        static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
-    return libraryOffers(problem, Layout::kLinear, products);
+    return libraryOffers(problem, Layout::kLinear, productWork(problem));
 }
 
 Result<KernelSpec> buildLtProduct(Problem const& problem, Offer const& offer)

@@ -33,8 +33,13 @@ struct StepProduct
 
 //! Of a convolution each of whose results is made of `depth` numbers that lie in one piece; filters lie as the columns.
 StepProduct productOf(ConvolutionShape const& layer, TensorArg const& out, int64_t depth);
-//! Whether each result of a convolution is made of one pixel, that in the same place.
-bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in);
+//! Of a convolution, channels last, each of whose results is made of the pixel in the same place.
+Result<StepProduct> pixelProduct(ConvolutionShape const& layer, TensorArg const& in, TensorArg const& out);
+//! Why a convolution is no such product at the typical shape; empty: it is.
+std::string pixelProductRefusal(Problem const& problem);
+//! The product that a MatrixMultiply is.
+Result<StepProduct> matrixProduct(
+    LayerArgs const& args, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs);
 
 //! A product as libraries take it: one strided batch per call; strides and where each call begins in elements.
 struct LtShape

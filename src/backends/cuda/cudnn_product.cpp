@@ -59,11 +59,10 @@ class DnnProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
         DnnChoices const choices = TENON_TRY(choicesOf<DnnChoices>(args()));
         if (choices.tactic < 0 || choices.tactic >= 2 * kDnnTactics)
             return badArgument("tactic {} of a product by cuDNN", choices.tactic);
-        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         auto otherwise = TENON_TRY(libraryProduct(device(), product, inputs, outputs[0], {}));
         std::optional<CudnnLayer> const described = dnnProduct(product, inputs, outputs[0]);
         if (!described)
@@ -80,9 +79,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& prob
 {
     constexpr char kName[]{"cudnn"};
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
-        return refuse(kName, "takes one type of real numbers");
+    if (std::string reason = productRefusal(problem); !reason.empty())
+        return refuse(kName, std::move(reason));
     bool const isForOthers = std::ranges::all_of(layer.epilogue.steps, [](EpilogueStep const& step) {
         return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kRelu
             || step.kind == EpilogueKind::kGeluTanh;
@@ -90,19 +88,11 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& prob
     if (isForOthers || layer.alpha != 1.0F)
         return refuse(
             kName, "takes products with an epilogue that cuBLASLt's kernels do not have, and without a factor");
-    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
-        return refuse(kName, std::move(reason));
-    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
     if (auto const library = cudnn(); !library)
         return refuse(kName, library.error().message);
-    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
-    int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
-    double const products =
-        static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
-    std::vector<Offer> offers = cudnnOffers(problem, Layout::kLinear, products, layer.epilogue);
+    std::vector<Offer> offers = cudnnOffers(problem, Layout::kLinear, productWork(problem), layer.epilogue);
     // All of the library's kernels for such graphs round operands of float32, whatever it says of them.
-    if (type == DType::kFLOAT)
+    if (problem.output().dtype == DType::kFLOAT)
         std::erase_if(offers, [](Offer const& offer) { return offer.tactic < kDnnTactics; });
     if (offers.empty())
         return refuse(kName, "it would round float32 operands to TF32, which this build does not allow");

@@ -6,7 +6,7 @@
 namespace tenon::cuda
 {
 
-Result<std::string> epilogueText(Epilogue const& epilogue)
+Result<std::string> epilogueExpression(Epilogue const& epilogue)
 {
     auto const extras = static_cast<size_t>(epilogue.extraInputs());
     Expr value = Expr::input(0);
@@ -18,7 +18,13 @@ Result<std::string> epilogueText(Epilogue const& epilogue)
     }
     TensorType const real{DType::kFLOAT, {}};
     Tape const tape = TENON_TRY(makeTape(value, std::vector<TensorType const*>(extras + 1, &real)));
-    std::string text = TENON_TRY(printFunction("epilogue", tape, std::vector(extras + 1, TapeKind::kReal)));
+    return printFunction("epilogue", tape, std::vector(extras + 1, TapeKind::kReal));
+}
+
+Result<std::string> epilogueText(Epilogue const& epilogue)
+{
+    auto const extras = static_cast<size_t>(epilogue.extraInputs());
+    std::string text = TENON_TRY(epilogueExpression(epilogue));
     text += "static __device__ __forceinline__ float finish(\n"
             "    EpilogueOperand const* extra, float sum, i64 n, i64 c, i64 z, i64 y, i64 x)\n{\n"
             "    return epilogue(sum";

@@ -82,25 +82,4 @@ std::vector<Layout> plainLayouts(int32_t rank)
     return rank >= 3 ? std::vector{Layout::kLinear, Layout::kChannelsLast} : std::vector{Layout::kLinear};
 }
 
-double costOf(Problem const& problem, double multiplications, double bytes)
-{
-    TargetRates const& rates = problem.target->rates;
-    return rates.startMicroseconds + multiplications / rates.multiplicationsPerMicrosecond
-        + bytes / rates.bytesPerMicrosecond;
-}
-
-double bytesOf(Problem const& problem)
-{
-    double bytes{0.0};
-    auto const add = [&](TensorType const& type) {
-        bytes += static_cast<double>(tenon::bytesOf(type.dtype, volumeOf(problem.typicalExtents(type))));
-    };
-    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
-        if (problem.hasInput(i))
-            add(problem.input(i));
-    for (size_t i = 0; i < problem.node->outputs.size(); ++i)
-        add(problem.output(i));
-    return bytes;
-}
-
 } // namespace tenon::cuda

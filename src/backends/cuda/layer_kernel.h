@@ -91,8 +91,5 @@ inline bool isSmall(int64_t count) noexcept
 
 //! Layouts that kernels of any tensor take at this rank.
 std::vector<Layout> plainLayouts(int32_t rank);
-double costOf(Problem const& problem, double multiplications, double bytes);
-//! Bytes of all tensors of a node at the typical shape.
-double bytesOf(Problem const& problem);
 
 } // namespace tenon::cuda

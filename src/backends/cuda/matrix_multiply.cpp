@@ -1,7 +1,7 @@
 // MatrixMultiply by tiles in shared memory: for every type of real numbers, transposes and batches, without a library.
 #include "backends/cuda/matrix_multiply.h"
-#include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernel_text.h"
+#include "ir/host_tensor.h"
 
 #include <algorithm>
 
@@ -76,31 +76,6 @@ TENON_KERNEL(product, ProductParams)
 }
 )"};
 
-class ProductStep final : public CudaPrepared
-{
-  public:
-    ProductStep(ProductParams params, Grid grid, void* code)
-        : mParams{params},
-          mGrid{grid},
-          mCode{code}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        ProductParams params = mParams;
-        params.a = at.call.inputs[0];
-        params.b = at.call.inputs[1];
-        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
-        params.c = at.call.outputs[0];
-        return launchKernel(at, mCode, mGrid, params);
-    }
-
-  private:
-    ProductParams mParams;
-    Grid mGrid;
-    void* mCode;
-};
-
 //! Extents and strides of the axes in front of the matrices.
 struct Batches
 {
@@ -113,9 +88,8 @@ Batches batchesOf(TensorArg const& arg, MatrixOperation operation)
     size_t const matrix = operation == MatrixOperation::kVECTOR ? 1 : 2;
     Batches batches;
     batches.extents.assign(arg.extents.begin(), arg.extents.end() - static_cast<std::ptrdiff_t>(matrix));
-    std::vector<int64_t> const strides = stridesIn(Layout::kLinear, arg.extents);
-    for (size_t i = 0; i < batches.extents.size(); ++i)
-        batches.strides.push_back(batches.extents[i] == 1 ? 0 : strides[i]);
+    batches.strides = broadcastStrides(arg.extents);
+    batches.strides.resize(batches.extents.size());
     return batches;
 }
 
@@ -205,32 +179,40 @@ Result<std::shared_ptr<Prepared const>> tiledProduct(
         wholeText(std::string{kProductParamsText} + fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(type)))
             + kProductKernel)));
     return std::shared_ptr<Prepared const>{
-        std::make_shared<ProductStep>(params, grid, TENON_TRY(module.function("product")))};
+        std::make_shared<ProductStep<ProductParams>>(params, grid, TENON_TRY(module.function("product")))};
+}
+
+std::string productRefusal(Problem const& problem)
+{
+    DType const type = problem.output().dtype;
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
+        return "takes one type of real numbers";
+    if (int32_t const rank = problem.input(0).rank(); rank > static_cast<int32_t>(kMaxAxes))
+        return fmt::format("rank {}", rank);
+    return epilogueObjection(problem.fields<MatrixMultiply>().epilogue, problem, kFirstExtra);
+}
+
+double productWork(Problem const& problem)
+{
+    bool const isTurnedA = problem.fields<MatrixMultiply>().operation0 == MatrixOperation::kTRANSPOSE;
+    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
+    auto const results = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
+    return results * static_cast<double>(a[a.size() - (isTurnedA ? 2 : 1)]);
 }
 
 namespace
 {
 std::variant<std::vector<Offer>, Refusal> offersOfProduct(Problem const& problem)
 {
-    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
-        return refuse("tiles", "takes one type of real numbers");
-    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+    if (std::string reason = productRefusal(problem); !reason.empty())
         return refuse("tiles", std::move(reason));
-    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse("tiles", fmt::format("rank {}", problem.input(0).rank()));
-    constexpr int64_t kMaxGrid{65535};
-    std::vector<int64_t> const out = problem.typicalExtents(problem.output());
-    auto const elements = static_cast<double>(volumeOf(out));
-    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
-    int64_t const depth = a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE ? 2 : 1)];
-    if (elements > 1e6 * kMaxGrid)
+    constexpr double kMaxResults{1e6 * 65535};
+    if (static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) > kMaxResults)
         return refuse("tiles", "more matrices than its grid holds");
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
     offer.outputs = {Layout::kLinear};
-    offer.cost = costOf(problem, elements * static_cast<double>(depth), bytesOf(problem));
+    offer.cost = costOf(problem, productWork(problem), bytesOf(problem));
     return std::vector<Offer>{std::move(offer)};
 }
 

@@ -2,6 +2,7 @@
 // of libraries.
 #pragma once
 
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/layer_kernel.h"
 #include "layers/matrix_multiply.h"
 
@@ -25,6 +26,50 @@ struct ProductShape
 //! Of operands that fit the layer; an error where types or layouts are none that the kernels take.
 Result<ProductShape> productShape(
     MatrixMultiply const& layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs);
+
+//! Why no kernel of this backend can do a problem's MatrixMultiply; empty: one can.
+std::string productRefusal(Problem const& problem);
+//! Multiplications at the typical shape.
+double productWork(Problem const& problem);
+
+//! A kernel of ours that reads the step's a, b and bias, and as many operands of its epilogue.
+template <typename Params>
+class ProductStep final : public CudaPrepared
+{
+  public:
+    using Adapt = void(Params&);
+
+    //! `adapt`: to the addresses of a call; may be null.
+    ProductStep(Params const& params, Grid const& grid, void* code, size_t extras = 0, Adapt* adapt = nullptr)
+        : mParams{params},
+          mGrid{grid},
+          mCode{code},
+          mExtras{extras},
+          mAdapt{adapt}
+    {
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        Params params = mParams;
+        params.a = at.call.inputs[0];
+        params.b = at.call.inputs[1];
+        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
+        params.c = at.call.outputs[0];
+        if constexpr (requires { params.extra; })
+            for (size_t i = 0; i < mExtras; ++i)
+                params.extra[i] = at.call.inputs[kFirstExtra + i];
+        if (mAdapt != nullptr)
+            mAdapt(params);
+        return launchKernel(at, mCode, mGrid, params);
+    }
+
+  private:
+    Params mParams;
+    Grid mGrid;
+    void* mCode;
+    size_t mExtras;
+    Adapt* mAdapt;
+};
 
 //! By tiles in shared memory, without a library and without the epilogue.
 Result<std::shared_ptr<Prepared const>> tiledProduct(

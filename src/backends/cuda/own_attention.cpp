@@ -2,6 +2,7 @@
 // warpgroups where the GPU has them and keys and values of a head fit into shared memory; else a warp per row.
 #include "backends/cuda/attention.h"
 #include "backends/cuda/matrix_text.h"
+#include "ir/host_tensor.h"
 
 #include <algorithm>
 #include <numbers>
@@ -92,9 +93,7 @@ AttentionParams attentionParams(
     if (inputs.size() > 3 && inputs[3].present)
     {
         params.mask = &params; // There is one; the address is the call's.
-        std::vector<int64_t> const strides = stridesIn(Layout::kLinear, inputs[3].extents);
-        for (size_t i = 0; i < 4; ++i)
-            params.maskStrides[i] = inputs[3].extents[i] == 1 ? 0 : strides[i];
+        std::ranges::copy(broadcastStrides(inputs[3].extents), params.maskStrides);
         long long const* const along = params.maskStrides;
         bool const isEven = params.keys % 2 == 0 && along[0] % 2 == 0 && along[1] % 2 == 0 && along[2] % 2 == 0;
         params.isMaskEven = isEven && along[3] == 1 ? 1 : 0;

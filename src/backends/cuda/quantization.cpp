@@ -2,6 +2,7 @@
 #include "layers/quantization.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "ir/host_tensor.h"
 #include "layers/dequantize.h"
 #include "layers/quantize.h"
 #include "layers/quantized_product.h"
@@ -99,7 +100,7 @@ Result<QuantizationForm> quantizationForm(
 
 QuantizationParams quantizationParams(ScaleView const& view, Layout layout)
 {
-    std::vector<int64_t> const scales = stridesIn(Layout::kLinear, view.scale);
+    std::vector<int64_t> const scales = broadcastStrides(view.scale);
     std::vector<int64_t> const own = stridesIn(layout, view.x);
     std::vector<int64_t> extents;
     std::vector<std::vector<int64_t>> strides(2);
@@ -107,7 +108,7 @@ QuantizationParams quantizationParams(ScaleView const& view, Layout layout)
     {
         extents.push_back(view.x[axis]);
         strides[0].push_back(own[axis]);
-        strides[1].push_back(view.scale[axis] == 1 ? 0 : scales[axis]);
+        strides[1].push_back(scales[axis]);
     }
     mergeAxes(extents, strides);
     QuantizationParams params{};

@@ -1,6 +1,7 @@
 // QuantizedShape: from the operands of a convolution or product of int8 or fp8 numbers to rows, columns and windows.
 #include "backends/cuda/cublas_product.h"
 #include "backends/cuda/quantized_product.h"
+#include "ir/host_tensor.h"
 
 #include <algorithm>
 
@@ -53,10 +54,8 @@ Result<QuantizedShape> shapeOfConvolution(
 std::pair<std::vector<int64_t>, std::vector<int64_t>> matricesOf(std::vector<int64_t> const& extents)
 {
     std::vector<int64_t> const front(extents.begin(), extents.end() - 2);
-    std::vector<int64_t> strides = stridesIn(Layout::kLinear, extents);
+    std::vector<int64_t> strides = broadcastStrides(extents);
     strides.resize(front.size());
-    for (size_t i = 0; i < front.size(); ++i)
-        strides[i] = front[i] == 1 ? 0 : strides[i];
     return {front, strides};
 }
 

@@ -17,7 +17,7 @@ namespace
 constexpr std::array<int, 3> kTileRows{16, 64, 128};
 constexpr std::array<int, 4> kTileParts{1, 2, 4, 8}; //!< Eight blocks are what every GPU with clusters takes.
 constexpr int32_t kByColumns{kTileRows.size() * kTileParts.size()}; //!< The tactic without tiles.
-constexpr int64_t kMostFewRows{16};
+constexpr int64_t kMaxFewRows{16};
 constexpr uintptr_t kPiece{16}; //!< Bytes of the widest access.
 
 struct SmallChoices
@@ -51,71 +51,19 @@ bool isOdd(void const* address)
     return reinterpret_cast<uintptr_t>(address) % kPiece != 0;
 }
 
-class SmallProduct final : public CudaPrepared
+//! Accesses of 16 bytes where a call's operands lie on such.
+void narrowTiles(SmallTilesParams& params)
 {
-  public:
-    SmallProduct(SmallTilesParams const& params, Grid const& grid, void* code, size_t extras)
-        : mParams{params},
-          mGrid{grid},
-          mCode{code},
-          mExtras{extras}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        SmallTilesParams params = mParams;
-        params.a = at.call.inputs[0];
-        params.b = at.call.inputs[1];
-        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
-        params.c = at.call.outputs[0];
-        bool isOddC = isOdd(params.c) || isOdd(params.bias);
-        for (size_t i = 0; i < mExtras; ++i)
-        {
-            params.extra[i] = at.call.inputs[kFirstExtra + i];
-            isOddC = isOddC || isOdd(params.extra[i]);
-        }
-        params.isWideA = isOdd(params.a) ? 0 : params.isWideA;
-        params.isWideB = isOdd(params.b) ? 0 : params.isWideB;
-        params.isWideC = isOddC ? 0 : params.isWideC;
-        return launchKernel(at, mCode, mGrid, params);
-    }
+    params.isWideA = isOdd(params.a) ? 0 : params.isWideA;
+    params.isWideB = isOdd(params.b) ? 0 : params.isWideB;
+    bool const isOddC = isOdd(params.c) || isOdd(params.bias) || std::ranges::any_of(params.extra, isOdd);
+    params.isWideC = isOddC ? 0 : params.isWideC;
+}
 
-  private:
-    SmallTilesParams mParams;
-    Grid mGrid;
-    void* mCode;
-    size_t mExtras; //!< Tensors of the epilogue that the kernel reads.
-};
-
-class FewRows final : public CudaPrepared
+void narrowRows(FewRowsParams& params)
 {
-  public:
-    FewRows(FewRowsParams const& params, Grid const& grid, void* code, size_t extras)
-        : mParams{params},
-          mGrid{grid},
-          mCode{code},
-          mExtras{extras}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        FewRowsParams params = mParams;
-        params.a = at.call.inputs[0];
-        params.b = at.call.inputs[1];
-        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
-        params.c = at.call.outputs[0];
-        for (size_t i = 0; i < mExtras; ++i)
-            params.extra[i] = at.call.inputs[kFirstExtra + i];
-        params.isWide = isOdd(params.a) || isOdd(params.b) ? 0 : params.isWide;
-        return launchKernel(at, mCode, mGrid, params);
-    }
-
-  private:
-    FewRowsParams mParams;
-    Grid mGrid;
-    void* mCode;
-    size_t mExtras; //!< Tensors of the epilogue that the kernel reads.
-};
+    params.isWide = isOdd(params.a) || isOdd(params.b) ? 0 : params.isWide;
+}
 
 int64_t tilesOf(int64_t count, int64_t tile)
 {
@@ -183,8 +131,8 @@ Result<std::shared_ptr<Prepared const>> fewRows(
     Grid const grid{.x = static_cast<unsigned>(tilesOf(matrices.columns, form.columns())),
         .y = static_cast<unsigned>(tilesOf(matrices.rows, form.rows)),
         .block = FewRowsForm::kThreads};
-    return std::shared_ptr<Prepared const>{std::make_shared<FewRows>(
-        params, grid, TENON_TRY(module.function("fewRows")), static_cast<size_t>(epilogue.extraInputs()))};
+    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<FewRowsParams>>(
+        params, grid, TENON_TRY(module.function("fewRows")), static_cast<size_t>(epilogue.extraInputs()), narrowRows)};
 }
 
 Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtShape const& shape, float alpha,
@@ -204,19 +152,19 @@ Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtS
         .z = static_cast<unsigned>(shape.batch),
         .block = static_cast<unsigned>(tile.threads()),
         .sharedBytes = shared};
-    return std::shared_ptr<Prepared const>{std::make_shared<SmallProduct>(
-        smallParams(shape, alpha, tile), grid, code, static_cast<size_t>(epilogue.extraInputs()))};
+    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<SmallTilesParams>>(
+        smallParams(shape, alpha, tile), grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles)};
 }
 
 //! By the library where extents or the GPU are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
     std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices)
 {
-    constexpr int64_t kMostOfGrid{65535};
+    constexpr int64_t kMaxGrid{65535};
     LtShape const shape = ltShapeOf(product.shape);
     ProductShape const& matrices = shape.matrices;
     bool const isByColumns = choices.tactic == kByColumns;
-    bool const isFit = isByColumns ? shape.batch == 1 && matrices.rows <= kMostOfGrid : shape.batch <= kMostOfGrid;
+    bool const isFit = isByColumns ? shape.batch == 1 && matrices.rows <= kMaxGrid : shape.batch <= kMaxGrid;
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
     int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth, tiles * kTileParts.back()});
     SmallTile const tile = isByColumns ? SmallTile{} : TENON_TRY(smallTileOf(choices));
@@ -239,8 +187,7 @@ class SmallProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
-        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         return smallProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
     }
 };
@@ -255,12 +202,8 @@ class SmallConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
-            || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
-            return badArgument("a convolution by small tiles takes channels last, and windows of single elements");
-        return smallProduct(device(), productOf(layer, out, inputs[0].extents[1]), inputs, out,
-            TENON_TRY(choicesOf<SmallChoices>(args())));
+        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
+        return smallProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
     }
 };
 
@@ -302,16 +245,16 @@ std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major, DType ty
 std::variant<std::vector<Offer>, Refusal> offersOfSmall(Problem const& problem, Layout layout, SmallSize const& size)
 {
     constexpr char kName[]{"small tiles"};
-    constexpr double kMostProducts{4e9};
+    constexpr double kMaxProducts{4e9};
     DType const type = problem.output().dtype;
     std::vector<int32_t> tactics = smallTactics(size, majorOf(*problem.target), type);
-    if (size.rows <= kMostFewRows && kRealTypes.has(type))
+    if (size.rows <= kMaxFewRows && kRealTypes.has(type))
         tactics.push_back(kByColumns);
     if (tactics.empty())
         return refuse(kName, fmt::format("the GPU has no tiles of {} for so many rows", nameOf(type)));
     double const products =
         static_cast<double>(size.rows) * static_cast<double>(size.columns) * static_cast<double>(size.depth);
-    if (products > kMostProducts)
+    if (products > kMaxProducts)
         return refuse(kName, "larger products fill a GPU by larger tiles");
     std::vector<Offer> offers;
     for (int32_t const tactic : tactics)
@@ -334,15 +277,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmallProduct(Problem const& pr
     using nvinfer1::MatrixOperation;
     constexpr char kName[]{"small tiles"};
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (problem.input(0).dtype != type || problem.input(1).dtype != type)
-        return refuse(kName, "takes one type");
+    if (std::string reason = productRefusal(problem); !reason.empty())
+        return refuse(kName, std::move(reason));
     if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
         return refuse(kName, "takes rows that lie behind each other, and matrices");
-    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
-        return refuse(kName, std::move(reason));
-    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
     std::vector<int64_t> const out = problem.typicalExtents(problem.output());
     int64_t const columns = std::max<int64_t>(out.back(), 1);
     return offersOfSmall(
@@ -352,12 +290,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmallProduct(Problem const& pr
 std::variant<std::vector<Offer>, Refusal> offersOfSmallConvolution(Problem const& problem)
 {
     constexpr char kName[]{"small tiles"};
-    Convolution const& layer = problem.fields<Convolution>();
-    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
     std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
-    if (!isOfSinglePixels(layer.window(), layer.nbGroups, in))
-        return refuse(kName, "takes windows of single elements without strides, padding and groups");
     std::vector<int64_t> const out = problem.typicalExtents(problem.output());
     return offersOfSmall(problem, Layout::kChannelsLast, {volumeOf(out) / std::max<int64_t>(out[1], 1), out[1], in[1]});
 }

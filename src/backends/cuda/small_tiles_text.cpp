@@ -2,6 +2,7 @@
 // a cluster.
 #include "backends/cuda/small_tiles_text.h"
 
+#include "backends/cuda/epilogue_text.h"
 #include "backends/cuda/matrix_text.h"
 
 #include <array>
@@ -295,16 +296,7 @@ SMALL_TILES_KERNEL
 Result<std::string> wideEpilogueText(Epilogue const& epilogue)
 {
     auto const extras = static_cast<size_t>(epilogue.extraInputs());
-    Expr value = Expr::input(0);
-    int32_t next{1};
-    for (EpilogueStep const& step : epilogue.steps)
-    {
-        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
-        value = Epilogue::body(step, value, Expr::input(takesOne ? next++ : 0));
-    }
-    TensorType const real{DType::kFLOAT, {}};
-    Tape const tape = TENON_TRY(makeTape(value, std::vector<TensorType const*>(extras + 1, &real)));
-    std::string text = TENON_TRY(printFunction("epilogue", tape, std::vector(extras + 1, TapeKind::kReal)));
+    std::string text = TENON_TRY(epilogueExpression(epilogue));
     std::string operands;
     text += "template <int N>\nstatic __device__ __forceinline__ void applyEpilogue(\n"
             "    void const* const (&extra)[4], i64 at, float (&v)[N])\n{\n";
