@@ -42,6 +42,11 @@ class StreamedPrepared final : public HostPrepared
         mWeights->drop(static_cast<size_t>(lane.index), static_cast<size_t>(lane.count));
         return Done{};
     }
+    void abandon() const noexcept override
+    {
+        hostPrepared(*mKernel).abandon();
+        mWeights->drop(0, 1);
+    }
 
   private:
     std::shared_ptr<Prepared const> mKernel;
@@ -59,9 +64,10 @@ class StreamedKernel final : public Kernel
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t hostThreads) const override
     {
-        auto prepared = TENON_TRY(mKernel->prepare(inputs, outputs, hostThreads));
+        auto prepared = mKernel->prepare(inputs, outputs, hostThreads);
         mWeights->drop(0, 1); // Some are looked at, or made into another form, for the shapes.
-        return std::shared_ptr<Prepared const>{std::make_shared<StreamedPrepared>(std::move(prepared), mWeights)};
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<StreamedPrepared>(TENON_TRY(std::move(prepared)), mWeights)};
     }
 
   private:

@@ -362,6 +362,55 @@ TEST(TeamRun, aStepThatFailsEndsTheRunAtTheNextFence)
         }
 }
 
+//! Later stages may take for granted what earlier ones have done.
+TEST(TeamRun, aStageThatFailsIsTheLastOfItsStep)
+{
+    for (bool const isInABranch : {false, true})
+        for (int32_t const failing : {0, 1})
+            for (int32_t const threads : {1, 2, 3, 4})
+                for (int32_t round = 0; round < 20; ++round)
+                {
+                    std::atomic<int32_t> later{0};
+                    Work const staged = [&](Lane const& lane) -> Result<Done> {
+                        later += lane.stage > failing ? 1 : 0;
+                        bool const fails = lane.stage == failing && lane.index == lane.count - 1;
+                        return fails ? Result<Done>{errorOf(ErrorCode::kFAILED_EXECUTION, "as told")} : Done{};
+                    };
+                    Steps steps;
+                    for (int32_t i = 0; i < 8 && isInABranch; ++i)
+                        steps.add(1, nothing);
+                    for (int32_t i = 0; i < 8; ++i)
+                        steps.addStaged(0, i == 3 ? staged : Work{nothing}, {.stages = i == 3 ? 4 : 1});
+                    auto const end = steps.run(threads);
+                    ASSERT_FALSE(end);
+                    EXPECT_EQ(steps.failure.step, isInABranch ? 11 : 3);
+                    ASSERT_EQ(later, 0) << threads << " threads, stage " << failing;
+                }
+}
+
+TEST(TeamRun, aRunIsCancelledBetweenTheStagesOfABranchsStep)
+{
+    std::atomic<bool> mayGoOn{true};
+    std::atomic<int32_t> stages{0};
+    ContinueCheck const ask = [&] { return mayGoOn.load(); };
+    Steps steps;
+    for (int32_t i = 0; i < 8; ++i)
+        steps.add(1, nothing);
+    for (int32_t i = 0; i < 8; ++i)
+        steps.addStaged(0,
+            [&](Lane const&) -> Result<Done> {
+                ++stages;
+                mayGoOn = false;
+                std::this_thread::sleep_for(5ms);
+                return Done{};
+            },
+            {.stages = 200});
+    auto const end = steps.run(2, &ask);
+    ASSERT_FALSE(end);
+    EXPECT_NE(end.error().message.find("cancelled"), std::string::npos);
+    EXPECT_LT(stages, 200);
+}
+
 TEST(TeamRun, aRunIsCancelledInsideABranch)
 {
     std::atomic<bool> mayGoOn{true};

@@ -102,6 +102,12 @@ Result<Done> runFail(Call const&, int64_t, float)
     return badArgument("this kernel always fails");
 }
 
+Result<Done> runFailingAdd(Call const& call, int64_t count, float factor)
+{
+    TENON_TRY(runAdd(call, count, factor));
+    return runFail(call, count, factor);
+}
+
 struct GateState
 {
     std::mutex mutex;
@@ -141,6 +147,7 @@ constexpr Spec kSpecs[]{
     {"nonzero", runNonZero, 1, DType::kFLOAT, DType::kINT32, true},
     {"negate", runNegate, 1, DType::kINT32, DType::kINT32},
     {"fail", runFail, 1, DType::kFLOAT, DType::kFLOAT},
+    {"failing_add", runFailingAdd, 2, DType::kFLOAT, DType::kFLOAT},
     {"wait", runWait, 1, DType::kFLOAT, DType::kFLOAT},
 };
 

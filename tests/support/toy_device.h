@@ -19,8 +19,8 @@ class KernelGate
 };
 
 //! Kernels: add(a, b), scale(a; factor, or the first byte of the code it is given), nonzero(a) → indices and their
-//! number, negate(a) of int32, shape_values(values), fail(a) which always fails when run, wait(a) which copies when the
-//! gate is open. All but nonzero work in place.
+//! number, negate(a) of int32, shape_values(values), fail(a) which always fails when run, failing_add(a, b) which does
+//! so when it has added them, wait(a) which copies when the gate is open. All but nonzero work in place.
 class ToyDevice final : public HostDevice
 {
   public:

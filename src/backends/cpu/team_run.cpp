@@ -23,8 +23,8 @@ TeamRun::TeamRun(std::span<Launch const> launches, RunOptions const& options, Ru
       mBoard{team.spin()},
       mCheck{options.mayContinue}
 {
-    for (std::atomic<size_t>& last : mLastStep)
-        last.store(SIZE_MAX, std::memory_order_relaxed);
+    for (std::atomic<uint64_t>& end : mEnds)
+        end.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
 Result<Done> TeamRun::run()
@@ -49,7 +49,7 @@ void TeamRun::runAlone()
     for (Lane lane; lane.stage < step(mNext).stages(1) && !isStoppedAfter(mNext); ++lane.stage)
         runStep(mNext, lane, 0);
     observe(mNext, start);
-    ask(mNext, 0);
+    ask(endOf(mNext), 0);
     ++mNext;
 }
 
@@ -74,7 +74,7 @@ void TeamRun::runOnOneLane()
     do
     {
         runShare(0, alone);
-        ask(mRound.last - 1, 0);
+        ask(endOf(mRound.last - 1), 0);
         if (mRound.stage + 1 == mRound.stages)
             observe(mRound.last - 1, mStart);
     } while (goOn());
@@ -90,7 +90,7 @@ void TeamRun::work(int32_t own, TeamBarrier& barrier)
         if (isEager || !mBoard.isOverSoon(*round))
             isEager = doOthersShares(own, *round, barrier);
         if (own == 0)
-            ask(mAt.load(std::memory_order_relaxed), 0);
+            ask(endOf(mAt.load(std::memory_order_relaxed)), 0);
         if (own == 0 && mOptions.observer != nullptr)
             lead(*round);
         else
@@ -245,11 +245,12 @@ void TeamRun::runBeside(Lane const& lane)
         {
             runStep(at, Lane{index, groups.lanes[group], stage, waitFor, &barrier}, group);
             if (lane.index == 0)
-                ask(at, group);
+                ask(endOf(at, stage), group);
             barrier.wait();
+            // A lane that is ahead may fail in the next stage already: all lanes must leave behind the same one.
+            if (mEnds[group].load(std::memory_order_acquire) <= endOf(at, stage))
+                return;
         }
-        if (mLastStep[group].load(std::memory_order_acquire) <= at)
-            break;
     }
 }
 
@@ -258,11 +259,11 @@ void TeamRun::runStep(size_t at, Lane const& lane, size_t group)
     try
     {
         if (Result<Done> done = step(at).run(mLaunches[at].call, lane); !done)
-            fail(at, group, std::move(done).error());
+            fail(at, lane.stage, group, std::move(done).error());
     }
     catch (std::exception const& problem)
     {
-        fail(at, group, errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what()));
+        fail(at, lane.stage, group, errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what()));
     }
 }
 
@@ -270,36 +271,34 @@ void TeamRun::observe(size_t at, Clock::time_point start)
 {
     double const microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
     if (mOptions.observer != nullptr && !isStoppedAfter(at) && !(*mOptions.observer)(mLaunches[at], microseconds))
-        stop(at, 0);
+        stop(endOf(at), 0);
 }
 
-void TeamRun::ask(size_t at, size_t group)
+void TeamRun::ask(uint64_t end, size_t group)
 {
     if (mOptions.mayContinue != nullptr && mCheck.mustStop())
-        stop(at, group);
+        stop(end, group);
 }
 
-void TeamRun::stop(size_t at, size_t group) noexcept
+void TeamRun::stop(uint64_t end, size_t group) noexcept
 {
-    size_t before = mLastStep[group].load();
-    while (at < before && !mLastStep[group].compare_exchange_weak(before, at))
+    uint64_t before = mEnds[group].load();
+    while (end < before && !mEnds[group].compare_exchange_weak(before, end))
         ;
 }
 
-void TeamRun::fail(size_t at, size_t group, Error error)
+void TeamRun::fail(size_t at, int32_t stage, size_t group, Error error)
 {
     std::scoped_lock const lock{mMutex};
     if (!mHasFailed.exchange(true))
         mFailure = {mLaunches[at].step, std::move(error)};
-    stop(at, group);
+    stop(endOf(at, stage), group);
 }
 
 bool TeamRun::isStoppedAfter(size_t at) const noexcept
 {
-    for (std::atomic<size_t> const& last : mLastStep)
-        if (last.load(std::memory_order_acquire) <= at)
-            return true;
-    return false;
+    return std::ranges::any_of(
+        mEnds, [at](std::atomic<uint64_t> const& end) { return end.load(std::memory_order_acquire) <= endOf(at); });
 }
 
 } // namespace tenon::cpu

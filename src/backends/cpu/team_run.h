@@ -74,9 +74,19 @@ class TeamRun
 
     void runStep(size_t at, Lane const& lane, size_t group);
     void observe(size_t at, Clock::time_point start);
-    void ask(size_t at, size_t group);
-    void stop(size_t at, size_t group) noexcept;
-    void fail(size_t at, size_t group, Error error);
+    //! A stage of a step: where a run can end.
+    static constexpr uint64_t endOf(size_t at, int32_t stage) noexcept
+    {
+        return uint64_t{at} << 32 | static_cast<uint32_t>(stage);
+    }
+    //! Behind all stages.
+    static constexpr uint64_t endOf(size_t at) noexcept
+    {
+        return endOf(at, -1);
+    }
+    void ask(uint64_t end, size_t group);
+    void stop(uint64_t end, size_t group) noexcept;
+    void fail(size_t at, int32_t stage, size_t group, Error error);
     //! Whether step `at` or one before it ended the run. A lane that is ahead may fail in the next step already while
     //! another still asks for this one: both must get the same answer.
     bool isStoppedAfter(size_t at) const noexcept;
@@ -96,8 +106,9 @@ class TeamRun
     Clock::time_point mOpened; //!< The round, and the last one that threads were woken for: by who opens it.
     Clock::time_point mWoken;
     std::atomic<size_t> mAt{0}; //!< The round's last step, for those who have no share of it.
-    //! By group: the first step that failed or after which the observer stopped. Lanes of others look behind a fence.
-    std::array<std::atomic<size_t>, kMaxGroups> mLastStep;
+    //! By group: the end of the first stage that failed or after which the observer stopped. Lanes of others look
+    //! behind a fence.
+    std::array<std::atomic<uint64_t>, kMaxGroups> mEnds;
     std::array<std::optional<TeamBarrier>, kMaxGroups> mBarriers; //!< Of the groups that run side by side now.
     std::atomic<bool> mHasFailed{false};
     std::mutex mMutex;

@@ -2,6 +2,7 @@
 #include "device/host/host_device.h"
 
 #include "device/host/events.h"
+#include "device/host/host_kernel.h"
 #include "device/host/stream_queue.h"
 #include "device/host/streams.h"
 
@@ -122,6 +123,15 @@ bool HostDevice::isCapturing(void const* stream) const noexcept
     return stream != kApartStream && host::isCapturing(stream);
 }
 
+Result<Done> HostDevice::runWhole(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
+{
+    Result<Done> done = runNow(launches, options, failure);
+    if (!done)
+        for (Launch const& launch : launches)
+            hostPrepared(*launch.prepared).abandon();
+    return done;
+}
+
 Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
     if (options.stream != kApartStream && !host::isImmediate(options.stream))
@@ -140,7 +150,7 @@ Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions cons
         else if (!TENON_TRY(host::startNow(options.stream, *options.mayContinue)))
             return RunEnd::kDropped;
     }
-    TENON_TRY(runNow(launches, options, failure));
+    TENON_TRY(runWhole(launches, options, failure));
     return RunEnd::kDone;
 }
 
@@ -166,7 +176,7 @@ Result<Done> HostDevice::runLater(HostFence::Part& part)
         Result<Done> done{Done{}};
         if (!part.fence->hasFailed())
             done = runAndTell(*part.options.listener,
-                [&](RunFailure& failure) { return runNow(part.launches, part.options, failure); });
+                [&](RunFailure& failure) { return runWhole(part.launches, part.options, failure); });
         part.fence->end(part, !done);
         return done;
     });
@@ -180,7 +190,7 @@ Result<RunEnd> HostDevice::record(std::span<Launch const> launches, RunOptions c
     RunOptions later = options;
     later.mayContinue = nullptr; // Who would be asked will have returned.
     TENON_TRY(host::submit(options.stream, [this, launches, later]() -> Result<Done> {
-        return runAndTell(*later.listener, [&](RunFailure& failure) { return runNow(launches, later, failure); });
+        return runAndTell(*later.listener, [&](RunFailure& failure) { return runWhole(launches, later, failure); });
     }));
     return RunEnd::kLater;
 }
@@ -190,7 +200,7 @@ Result<RunEnd> HostDevice::runThere(std::span<Launch const> launches, RunOptions
     return runInStream(options.stream, options.mayContinue, [&](ContinueCheck const* mayContinue) {
         RunOptions there = options;
         there.mayContinue = mayContinue;
-        return runNow(launches, there, failure);
+        return runWhole(launches, there, failure);
     });
 }
 

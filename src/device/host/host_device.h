@@ -50,6 +50,8 @@ class HostDevice : public Device
 
   private:
     Result<Done> copy(void* to, void const* from, size_t bytes, void* stream);
+    //! The same as runNow; steps of a run that ends early give back what they hold.
+    Result<Done> runWhole(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
     Result<Done> runLater(HostFence::Part& part);
     Result<RunEnd> record(std::span<Launch const> launches, RunOptions const& options);
     Result<RunEnd> runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);

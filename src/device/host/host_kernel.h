@@ -60,6 +60,9 @@ class HostPrepared : public Prepared
         return false;
     }
     virtual Result<Done> run(Call const& call, Lane const& lane) const = 0;
+    //! A run has ended early, maybe between two stages of this step: what the last one would have given back goes now.
+    //! Other runs may be within the step.
+    virtual void abandon() const noexcept {}
     //! The whole step on the calling thread.
     Result<Done> runAlone(Call const& call) const
     {
