@@ -1,6 +1,5 @@
-// What a program compiled elsewhere for 10.x knows of Tenon: slots by number and offsets from the table of the
-// layout, and
-// objects of its own that are laid out by hand. Nothing here sees a header of ours.
+// What a program compiled elsewhere for 10.x knows of Tenon: slots by number and offsets from the table of the layout,
+// and objects of its own that are laid out by hand. Nothing here sees a header of ours.
 #pragma once
 
 #include "api_test/slots.h"

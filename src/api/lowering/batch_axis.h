@@ -13,9 +13,8 @@ namespace tenon::api
 //! Dimension name of the batch in plans: equal names are equal extents.
 inline constexpr std::string_view kBatchName{"(batch size)"};
 
-//! A value either has the batch in front (as the symbol of the batch, or as 1 where all samples share it), or has
-//! no such
-//! extent at all: constants, and what follows from constants alone.
+//! A value either has the batch in front (as the symbol of the batch, or as 1 where all samples share it), or has no
+//! such extent at all: constants, and what follows from constants alone.
 class BatchAxis
 {
   public:

@@ -1,6 +1,5 @@
-// GuardedMemory: device memory that the host cannot touch. Each block is mapped twice: at its address without any
-// right of
-// access, and at another place that only kernels and copies know.
+// GuardedMemory: device memory that the host cannot touch. Each block is mapped twice: at its address without any right
+// of access, and at another place that only kernels and copies know.
 #pragma once
 
 #include <cstddef>
