@@ -107,11 +107,11 @@ Extents elementsOf(Node& node, Value const& integers)
     {
         return {Extent{node.unsqueeze(wide, {0})}};
     }
-    constexpr int64_t kMost{4096}; // The network follows no more of them.
-    if (wide.rank() != 1 || wide.shape()[0] < 0 || wide.shape()[0] > kMost)
+    constexpr int64_t kMax{4096}; // The network follows no more of them.
+    if (wide.rank() != 1 || wide.shape()[0] < 0 || wide.shape()[0] > kMax)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC,
-            fmt::format("a list of extents must have rank 1 and a known length up to {}, not shape {}", kMost,
+            fmt::format("a list of extents must have rank 1 and a known length up to {}, not shape {}", kMax,
                 shapeText(wide.shape())));
     }
     for (int64_t i = 0; i < wide.shape()[0]; ++i)

@@ -24,7 +24,7 @@ constexpr char const* kDomain{"tenon"};
 constexpr int64_t kFileVersion{10};
 constexpr int64_t kVersionOfFp4{11};
 constexpr int64_t kVersionOfE8m0{12};
-constexpr uint64_t kMostBytes{std::numeric_limits<int32_t>::max() - (uint64_t{1} << 24)};
+constexpr uint64_t kMaxBytes{std::numeric_limits<int32_t>::max() - (uint64_t{1} << 24)};
 
 //! onnx.TensorProto.DataType.
 int32_t onnxType(DType type)
@@ -301,7 +301,7 @@ Result<std::string> Writer::write()
     uint64_t bytes{0};
     for (int32_t const weight : read)
         bytes += mPlan.weights.at(static_cast<size_t>(weight)).bytes;
-    if (mOptions.hasWeights && bytes > kMostBytes)
+    if (mOptions.hasWeights && bytes > kMaxBytes)
         return badArgument("the weights have {} bytes, and a file of this format at most 2 GiB: leave them out", bytes);
     nameInterface();
     countWriters();

@@ -30,8 +30,8 @@ std::vector<int32_t> inputsOfProduct(int32_t count)
 bool isInt8Scale(float scale) noexcept
 {
     constexpr float kLeast{0x1p-100F};
-    constexpr float kMost{0x1p100F};
-    return scale >= kLeast && scale <= kMost;
+    constexpr float kMax{0x1p100F};
+    return scale >= kLeast && scale <= kMax;
 }
 
 Result<Done> QuantizedScales::verify() const

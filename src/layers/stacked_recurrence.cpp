@@ -30,9 +30,9 @@ RecurrentNetwork StackedRecurrence::network() const
 
 Result<Done> StackedRecurrence::verify() const
 {
-    constexpr int32_t kMostLayers{1024};
-    if (layers < 1 || layers > kMostLayers)
-        return badArgument("has {} layers; it takes 1 to {}", layers, kMostLayers);
+    constexpr int32_t kMaxLayers{1024};
+    if (layers < 1 || layers > kMaxLayers)
+        return badArgument("has {} layers; it takes 1 to {}", layers, kMaxLayers);
     return network().verify();
 }
 

@@ -229,8 +229,8 @@ class EinsumLowering
         for (int32_t const label : b.labels)
             if (!contains(a.labels, label))
                 columns.push_back(label);
-        constexpr size_t kMost{nvinfer1::Dims::MAX_DIMS};
-        mIsTooDeep = batch.size() + std::max<size_t>(rows.size() + columns.size(), 2) > kMost;
+        constexpr size_t kMax{nvinfer1::Dims::MAX_DIMS};
+        mIsTooDeep = batch.size() + std::max<size_t>(rows.size() + columns.size(), 2) > kMax;
         if (mIsTooDeep)
             return a;
         return summed.empty() ? byElement(a, b, batch, rows, columns) : byMatrix(a, b, batch, summed, rows, columns);

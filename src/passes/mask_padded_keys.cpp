@@ -12,7 +12,7 @@ namespace
 using nvinfer1::AttentionNormalizationOp;
 using nvinfer1::ElementWiseOperation;
 
-constexpr int64_t kMostPositions{int64_t{1} << 22}; //!< Of a constant that says where keys lie.
+constexpr int64_t kMaxPositions{int64_t{1} << 22}; //!< Of a constant that says where keys lie.
 
 //! How many keys must count for key j to be seen by query i: j + 1, and where the last query sees the last key, j - i +
 //! queries. As [1, 1, queries or 1, keys], one less than that.
@@ -48,7 +48,7 @@ Rewrite maskPaddedKeys(Graph const& graph, Node const& node)
     if (!keys.isConstant() || (isLowerRight && !queries.isConstant()))
         return skip("only the run tells where queries and keys lie");
     int64_t const rows = isLowerRight ? *queries.constant() : 1;
-    if (rows > kMostPositions / std::max<int64_t>(*keys.constant(), 1))
+    if (rows > kMaxPositions / std::max<int64_t>(*keys.constant(), 1))
         return skip("a constant of all positions would be large");
     Patch patch{graph, node};
     ValueId const counts = patch.add(Shuffle::reshape({-1, 1, 1, 1}), {lengths});

@@ -95,7 +95,7 @@ class OfferTimer
     {
         for (int32_t id = 0; id < mGraph.symbols().size(); ++id)
             if (Symbol const& symbol = mGraph.symbols().at(id); symbol.kind == SymbolKind::kData)
-                mTelling.insert(symbol.source);
+                mDataDependent.insert(symbol.source);
         collect();
     }
 
@@ -120,8 +120,8 @@ class OfferTimer
     bool isTimed(Choice const& choice) const
     {
         Node const& node = mGraph.node(choice.node);
-        bool const tells = !node.outputs.empty() && mTelling.contains(node.outputs.front());
-        return !tells && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
+        bool const isDataDependent = !node.outputs.empty() && mDataDependent.contains(node.outputs.front());
+        return !isDataDependent && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
     }
 
     //! What stands behind all others is by plain loops, which take minutes for large layers: nobody would choose them.
@@ -405,7 +405,7 @@ class OfferTimer
     TrialMemory& mMemory;
     Graph const& mGraph;
     std::vector<Choice>& mChoices;
-    std::set<ValueId> mTelling; //!< First outputs of nodes whose results only running tells.
+    std::set<ValueId> mDataDependent; //!< First outputs of nodes whose results only running tells.
     std::vector<Trial> mTrials;
     std::map<std::string, size_t> mByKey;
 };

@@ -237,14 +237,14 @@ class Loader
         mEngine.produced = kSpare;
         for (PlanStep const& step : mProgram.steps)
         {
-            bool const tells = !step.produces.empty();
+            bool const isDataDependent = !step.produces.empty();
             mEngine.stepSlots.push_back(
-                {mEngine.inputSlots.size(), mEngine.outputSlots.size(), tells ? mEngine.produced : 0});
+                {mEngine.inputSlots.size(), mEngine.outputSlots.size(), isDataDependent ? mEngine.produced : 0});
             for (int32_t const input : step.inputs)
                 mEngine.inputSlots.push_back(slotOf(input));
             for (int32_t const output : step.outputs)
                 mEngine.outputSlots.push_back(slotOf(output));
-            mEngine.produced += tells ? std::max(step.produces.size(), kSpare) : 0;
+            mEngine.produced += isDataDependent ? std::max(step.produces.size(), kSpare) : 0;
         }
     }
 

@@ -14,7 +14,7 @@ namespace tenon::test
 
 namespace
 {
-constexpr int64_t kMostElements{6000};
+constexpr int64_t kMaxElements{6000};
 
 //! Mixed so that neighbours differ in everything.
 uint32_t mixed(uint32_t a, uint32_t b)
@@ -203,7 +203,7 @@ bool Author::isFit(std::vector<Known> const& made) const
 {
     for (Known const& each : made)
     {
-        if (each.value.count() > kMostElements)
+        if (each.value.count() > kMaxElements)
             return false;
         if (!each.value.isReal())
             continue;

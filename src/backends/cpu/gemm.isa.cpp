@@ -177,9 +177,9 @@ TileSet const& tilesOf(int64_t vectors, bool isFew, bool isHalf)
 //! many tiles. On others that gains nothing, and each prefetch takes a slot.
 int64_t fetchingTiles(int64_t tiles, int64_t width)
 {
-    constexpr int64_t kMost{32};
+    constexpr int64_t kMax{32};
     static bool const isIntel = __builtin_cpu_is("intel");
-    int64_t const most = isIntel ? kMost : width;
+    int64_t const most = isIntel ? kMax : width;
     return tiles < most ? tiles : most;
 }
 
@@ -246,9 +246,9 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
 template <typename T>
 bool goesByRows(Gemm<T> const& g, GemmShare const& share)
 {
-    constexpr int64_t kMostFloats{(int64_t{256} << 10) / static_cast<int64_t>(sizeof(float))};
+    constexpr int64_t kMaxFloats{(int64_t{256} << 10) / static_cast<int64_t>(sizeof(float))};
     return kIsFloat<T> && kMaxVectors == 1 && g.window != nullptr
-        && (share.lastPanel - share.firstPanel) * kPanel * g.segments * g.length <= kMostFloats;
+        && (share.lastPanel - share.firstPanel) * kPanel * g.segments * g.length <= kMaxFloats;
 }
 
 //! The product of such a share: floats, panel by panel.

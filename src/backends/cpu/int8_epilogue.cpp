@@ -19,11 +19,11 @@ bool readsOperand(EpilogueKind kind) noexcept
 //! none.
 float offsetOf(float bias, float factor)
 {
-    constexpr double kMostOffset{1 << 30};
+    constexpr double kMaxOffset{1 << 30};
     constexpr double kNear{1e-3};
     constexpr double kRelative{0x1p-23}; // As far from it as two roundings to float32 can get.
     double const quotient = static_cast<double>(bias) / static_cast<double>(factor);
-    if (!(std::abs(quotient) <= kMostOffset))
+    if (!(std::abs(quotient) <= kMaxOffset))
         return std::numeric_limits<float>::infinity();
     double const whole = std::nearbyint(quotient);
     return static_cast<float>(

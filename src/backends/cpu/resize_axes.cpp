@@ -17,7 +17,7 @@ namespace
 {
 using nvinfer1::InterpolationMode;
 
-constexpr int64_t kMostTaps{64}; //!< Of a row: three cubic axes.
+constexpr int64_t kMaxTaps{64}; //!< Of a row: three cubic axes.
 
 //! What is known of an axis while building: whether it is surely none of the resized ones.
 bool isKept(Problem const& problem, Resize const& layer, size_t axis)
@@ -32,7 +32,7 @@ int64_t tapsOfRow(Resize const& layer, int64_t axes)
         : layer.resizeMode == InterpolationMode::kLINEAR                  ? 2
                                                                           : 4;
     int64_t taps{1};
-    for (int64_t i = 1; i < axes && taps <= kMostTaps; ++i)
+    for (int64_t i = 1; i < axes && taps <= kMaxTaps; ++i)
         taps *= width;
     return taps;
 }
@@ -48,7 +48,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfResizeAxes(Problem const& prob
     int64_t resized{0};
     for (size_t axis = 0; axis < out.shape.size(); ++axis)
         resized += isKept(problem, layer, axis) ? 0 : 1;
-    if (tapsOfRow(layer, resized) > kMostTaps)
+    if (tapsOfRow(layer, resized) > kMaxTaps)
         return refuse(kCandidate, fmt::format("{} axes may be resized at once", resized));
     bool const hasDims = problem.node->inputs.size() > 1 && problem.hasInput(1);
     if (hasDims && !hasKnownContents(problem, 1))
@@ -185,7 +185,7 @@ Step moved(ResizePlan&& made)
 
 Step stepOfResizeAxes(StepOf<Resize> const& from)
 {
-    constexpr int64_t kMostPoints{1 << 27};
+    constexpr int64_t kMaxPoints{1 << 27};
     Resize const& layer = from.layer();
     std::vector<int64_t> const& in = from.inputs[0].extents;
     std::vector<int64_t> const& out = from.outputs[0].extents;
@@ -203,7 +203,7 @@ Step stepOfResizeAxes(StepOf<Resize> const& from)
         rows *= axis + 1 < in.size() ? out[axis] : 1;
     }
     int64_t const taps = tapsOfRow(layer, resized);
-    if (taps > kMostTaps || rows * taps > kMostPoints || volumeOf(in) > INT32_MAX || volumeOf(out) > INT32_MAX)
+    if (taps > kMaxTaps || rows * taps > kMaxPoints || volumeOf(in) > INT32_MAX || volumeOf(out) > INT32_MAX)
         return badArgument("{} axes resized at once, of {} elements", resized, volumeOf(out));
     ResizePlan plan = planOf(layer, in, out);
     if (isMoved)

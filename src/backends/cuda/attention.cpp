@@ -63,7 +63,7 @@ struct TypicalAttention
 //! Tactics of warpgroups that take the layer.
 std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer, TypicalAttention const& typical)
 {
-    constexpr int64_t kMostShared{227 << 10};
+    constexpr int64_t kMaxShared{227 << 10};
     if (problem.output().dtype == DType::kFLOAT || majorOf(*problem.target) != kGroupMajor || layer.scale < 0.0F
         || typical.depth != typical.width || (typical.depth != 64 && typical.depth != 128))
         return {};
@@ -75,7 +75,7 @@ std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer
         int64_t const padded = (tiles + shape.keys - 1) / shape.keys * shape.keys;
         bool const isFilled = shape.keys == 1 || tiles > shape.keys / 2;
         if (isFilled && typical.depth <= shape.mostColumns
-            && groupSharedBytes(shape, padded, static_cast<int>(typical.depth)) <= kMostShared)
+            && groupSharedBytes(shape, padded, static_cast<int>(typical.depth)) <= kMaxShared)
             tactics.push_back(kAttentionByGroups + i);
     }
     return tactics;
@@ -90,7 +90,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
         return refuse(kName, fmt::format("elements of {}", nameOf(type)));
     TypicalAttention const typical{problem, layer};
     ShapeExpr const& columns = problem.input(2).shape[static_cast<size_t>(layer.v.axes[3])];
-    if (!columns.isConstant() || typical.width > kMostAttentionColumns)
+    if (!columns.isConstant() || typical.width > kMaxAttentionColumns)
         return refuse(kName, fmt::format("{} columns of v", columns.show()));
     double const products = static_cast<double>(typical.matrices) * static_cast<double>(typical.rows)
         * static_cast<double>(typical.keys) * static_cast<double>(typical.depth + typical.width);

@@ -9,7 +9,7 @@
 namespace tenon::cuda
 {
 
-inline constexpr int64_t kMostAttentionColumns{32 * kPlainColumns};
+inline constexpr int64_t kMaxAttentionColumns{32 * kPlainColumns};
 //! Tactics of our own kernels.
 inline constexpr int32_t kAttentionOfMany{0};
 inline constexpr int32_t kAttentionOfFew{1};

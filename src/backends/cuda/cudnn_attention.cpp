@@ -58,7 +58,7 @@ class DnnAttentionKernel final : public LayerKernel
 std::variant<std::vector<Offer>, Refusal> offersOfDnnAttention(Problem const& problem)
 {
     constexpr char kName[]{"cudnn"};
-    constexpr int64_t kMostColumns{128};
+    constexpr int64_t kMaxColumns{128};
     Attention const& layer = problem.fields<Attention>();
     DType const type = problem.output().dtype;
     if (type != DType::kHALF && type != DType::kBF16)
@@ -74,7 +74,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnAttention(Problem const& pr
     int64_t const width = at(v, layer.v.axes[3]);
     bool const isTurned =
         layer.q.axes[3] != 3 || layer.k.axes[3] != 3 || layer.v.axes[3] != 3 || layer.outputAxes[3] != 3;
-    if (isTurned || depth % 8 != 0 || width % 8 != 0 || depth > kMostColumns || width > kMostColumns)
+    if (isTurned || depth % 8 != 0 || width % 8 != 0 || depth > kMaxColumns || width > kMaxColumns)
         return refuse(
             kName, fmt::format("{} and {} columns{}", depth, width, isTurned ? " that do not lie side by side" : ""));
     if (auto const library = cudnn(); !library)

@@ -63,10 +63,10 @@ class DepthwiseStep final : public CudaPrepared
 //! Lanes along channels that waste few, and strips beside them up to a block.
 void shareOut(DepthwisePlan& plan, int64_t images, int columns, int vector, int rows)
 {
-    constexpr int64_t kMostLanes{64};
+    constexpr int64_t kMaxLanes{64};
     DepthwiseParams& params = plan.params;
     int64_t const vectors = params.channels / vector;
-    int64_t lanes = std::min(vectors, kMostLanes);
+    int64_t lanes = std::min(vectors, kMaxLanes);
     for (int64_t each = lanes; each >= 8; --each)
         if (vectors % each == 0)
         {

@@ -61,15 +61,15 @@ FewChannelsForm formOf(Convolution const& layer, int64_t channels)
 std::string objectionTo(Convolution const& layer, int64_t channels, DType type, int32_t major)
 {
     Window const window = layer.window();
-    constexpr int64_t kMostChannels{4};
-    constexpr int64_t kMostSize{64};
-    if (layer.nbGroups != 1 || channels < 1 || channels > kMostChannels || window.rank() != 2)
+    constexpr int64_t kMaxChannels{4};
+    constexpr int64_t kMaxSize{64};
+    if (layer.nbGroups != 1 || channels < 1 || channels > kMaxChannels || window.rank() != 2)
         return "takes images of up to four channels";
     bool const isBfloat = type == DType::kBF16;
     if ((type != DType::kHALF && !isBfloat) || !hasMatrixUnits(major, isBfloat))
         return fmt::format("the GPU's matrix units do not take {}", nameOf(type));
     for (size_t axis = 0; axis < 2; ++axis)
-        if (window.dilation[axis] != 1 || window.size[axis] > kMostSize || window.stride[axis] > kMostSize)
+        if (window.dilation[axis] != 1 || window.size[axis] > kMaxSize || window.stride[axis] > kMaxSize)
             return "takes windows without dilation";
     constexpr int64_t kShared{48 << 10};
     if (formOf(layer, channels).sharedBytes() > kShared)

@@ -22,7 +22,8 @@ Result<std::shared_ptr<Prepared const>> LayerKernel::prepare(
     std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const
 {
     TENON_TRY(checkShapes({*mLayer, inputs, outputs, mWeights, mArgs.unread}));
-    if (!tells() && std::ranges::all_of(outputs, [](TensorArg const& out) { return volumeOf(out.extents) == 0; }))
+    if (!isDataDependent()
+        && std::ranges::all_of(outputs, [](TensorArg const& out) { return volumeOf(out.extents) == 0; }))
         return std::shared_ptr<Prepared const>{std::make_shared<NothingToDo>()};
     return plan(inputs, outputs);
 }

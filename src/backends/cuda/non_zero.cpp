@@ -77,7 +77,7 @@ TENON_KERNEL(positions, NonZeroParams)
 }
 )"};
 
-constexpr int64_t kMostParts{1024};
+constexpr int64_t kMaxParts{1024};
 constexpr int64_t kLeastPart{1024};
 
 struct NonZeroCode
@@ -144,7 +144,7 @@ class NonZeroKernel final : public LayerKernel
     using LayerKernel::LayerKernel;
 
   protected:
-    bool tells() const noexcept override
+    bool isDataDependent() const noexcept override
     {
         return true;
     }
@@ -160,7 +160,7 @@ class NonZeroKernel final : public LayerKernel
         NonZeroParams params{};
         params.count = count;
         params.room = out.extents[1];
-        params.part = std::max(kLeastPart, (count + kMostParts - 1) / kMostParts);
+        params.part = std::max(kLeastPart, (count + kMaxParts - 1) / kMaxParts);
         params.parts = static_cast<int>((count + params.part - 1) / params.part);
         params.axes = static_cast<int>(x.extents.size());
         params.isSmall = isSmall(count) ? 1U : 0U;

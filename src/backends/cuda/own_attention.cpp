@@ -13,7 +13,7 @@ namespace tenon::cuda
 
 namespace
 {
-constexpr int64_t kMostMatrixColumns{128};
+constexpr int64_t kMaxMatrixColumns{128};
 constexpr int64_t kAttentionAlignment{16};
 constexpr uintptr_t kMaskPairBytes{8}; //!< Of the largest elements.
 
@@ -66,7 +66,7 @@ bool fitsMatrix(AttentionOperands const& operands, DType type, CudaModel const& 
 {
     bool const isBfloat = type == DType::kBF16;
     return (type == DType::kHALF || isBfloat) && hasMatrixUnits(model.major, isBfloat)
-        && std::max(operands.q.extents[3], operands.v.extents[3]) <= kMostMatrixColumns;
+        && std::max(operands.q.extents[3], operands.v.extents[3]) <= kMaxMatrixColumns;
 }
 
 AttentionParams attentionParams(
@@ -211,9 +211,9 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
         if (arg.present && arg.layout != Layout::kLinear)
             return badArgument("the attention kernels take row-major tensors");
     AttentionOperands const operands{layer, inputs, output};
-    if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMostAttentionColumns
+    if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMaxAttentionColumns
         || !isSmall(operands.q.extents[3]))
-        return badArgument("the attention kernels take real numbers and up to {} columns", kMostAttentionColumns);
+        return badArgument("the attention kernels take real numbers and up to {} columns", kMaxAttentionColumns);
     constexpr auto kTactics = static_cast<int32_t>(kAttentionByGroups + std::size(kGroupShapes));
     if (tactic < 0 || tactic >= kTactics)
         return badArgument("tactic {} of attention", tactic);

@@ -55,13 +55,13 @@ class QuantizedStep final : public CudaPrepared
     }
     Result<Done> launch(CudaCall const& at) const override
     {
-        constexpr int64_t kMostBatches{65535};
+        constexpr int64_t kMaxBatches{65535};
         QuantizedTilesParams params = paramsAt(at.call);
         for (auto const& [inX, inW, inY] : mShape.calls)
-            for (int64_t first = 0; first < mShape.batch; first += kMostBatches)
+            for (int64_t first = 0; first < mShape.batch; first += kMaxBatches)
             {
                 Grid grid = mCode.grid;
-                grid.z = static_cast<unsigned>(std::min(mShape.batch - first, kMostBatches));
+                grid.z = static_cast<unsigned>(std::min(mShape.batch - first, kMaxBatches));
                 QuantizedTilesParams own = params;
                 own.x = static_cast<char const*>(params.x) + inX + first * mShape.strides[0];
                 own.w = static_cast<char const*>(params.w) + inW + first * mShape.strides[1];

@@ -82,8 +82,8 @@ Result<QuantizedShape> shapeOfProduct(std::span<TensorArg const> inputs, TensorA
     shape.batch = found.batch;
     shape.strides = found.strides;
     shape.calls = found.calls;
-    constexpr size_t kMostCalls{64};
-    if (shape.calls.size() > kMostCalls)
+    constexpr size_t kMaxCalls{64};
+    if (shape.calls.size() > kMaxCalls)
         return badArgument("no one stride describes its batches");
     return shape;
 }

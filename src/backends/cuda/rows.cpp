@@ -109,10 +109,10 @@ std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg con
 bool areColumns(RowParams const& params) noexcept
 {
     constexpr unsigned long long kLeastRows{2048};
-    constexpr unsigned long long kMostLength{1024};
+    constexpr unsigned long long kMaxLength{1024};
     RowOperand const& x = params.in[0];
     return params.keptAxes > 0 && params.reducedAxes > 0 && x.kept[params.keptAxes - 1] == 1
-        && x.reduced[params.reducedAxes - 1] != 1 && params.rows >= kLeastRows && params.length <= kMostLength;
+        && x.reduced[params.reducedAxes - 1] != 1 && params.rows >= kLeastRows && params.length <= kMaxLength;
 }
 
 //! None: rows do not lie side by side in whole packs, or more than one real number comes of each.

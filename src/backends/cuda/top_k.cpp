@@ -15,10 +15,10 @@ TENON_DEVICE_STRUCT(TopKParams, unsigned const* stop; void const* x; void* value
                     unsigned long long lanes; long long length; long long inner; long long k; int isLargest;
                     int digits;);
 
-constexpr int64_t kMostElements{3840}; //!< kMost in the text: what shared memory has room for.
+constexpr int64_t kMaxElements{3840}; //!< kMax in the text: what shared memory has room for.
 
 constexpr char kTopKKernel[]{R"(
-constexpr int kMost = 3840; // Of k.
+constexpr int kMax = 3840; // Of k.
 constexpr int kShort = 512; // Lanes that are ranked whole.
 constexpr int kThreads = 256;
 
@@ -106,13 +106,13 @@ static __device__ __forceinline__ void findThreshold(Lane const& lane, u64& thre
 
 TENON_KERNEL(topK, TopKParams)
 {
-    __shared__ u64 keys[kMost];
-    __shared__ int places[kMost];
+    __shared__ u64 keys[kMax];
+    __shared__ int places[kMax];
     for (u64 number = blockIdx.x; number < p.lanes; number += gridDim.x)
     {
         Lane const lane(p, number);
         i64 held = p.length;
-        if (p.length <= kShort || (p.length <= p.k * 2 && p.length <= kMost))
+        if (p.length <= kShort || (p.length <= p.k * 2 && p.length <= kMax))
         {
             for (i64 i = threadIdx.x; i < p.length; i += kThreads)
             {
@@ -173,12 +173,12 @@ class TopKStep final : public CudaPrepared
     }
     Result<Done> launch(CudaCall const& at) const override
     {
-        constexpr unsigned long long kMostBlocks{65536};
+        constexpr unsigned long long kMaxBlocks{65536};
         TopKParams params = mParams;
         params.x = at.call.inputs[0];
         params.values = at.call.outputs[0];
         params.indices = at.call.outputs[1];
-        Grid const grid{.x = static_cast<unsigned>(std::min(params.lanes, kMostBlocks)), .block = 256};
+        Grid const grid{.x = static_cast<unsigned>(std::min(params.lanes, kMaxBlocks)), .block = 256};
         return launchKernel(at, mCode, grid, params);
     }
 
@@ -201,8 +201,8 @@ class TopKKernel final : public LayerKernel
         auto const axis = static_cast<size_t>(layer.axis());
         bool const areLinear =
             x.layout == Layout::kLinear && outputs[0].layout == Layout::kLinear && outputs[1].layout == Layout::kLinear;
-        if (!areLinear || !isSmall(x.extents[axis]) || outputs[0].extents[axis] > kMostElements)
-            return badArgument("the kernel of TopK takes row-major tensors and k up to {}", kMostElements);
+        if (!areLinear || !isSmall(x.extents[axis]) || outputs[0].extents[axis] > kMaxElements)
+            return badArgument("the kernel of TopK takes row-major tensors and k up to {}", kMaxElements);
         TopKParams params{};
         params.length = x.extents[axis];
         params.inner = 1;
@@ -226,8 +226,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
     if (!storageOf(problem.input(0).dtype))
         return refuse("blocks", fmt::format("elements of {}", nameOf(problem.input(0).dtype)));
     auto const axis = static_cast<size_t>(problem.fields<TopK>().axis());
-    if (problem.output().shape[axis].range(problem.graph->symbols()).max > kMostElements)
-        return refuse("blocks", fmt::format("k may be above {}", kMostElements));
+    if (problem.output().shape[axis].range(problem.graph->symbols()).max > kMaxElements)
+        return refuse("blocks", fmt::format("k may be above {}", kMaxElements));
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
     offer.outputs.assign(2, Layout::kLinear);

@@ -12,7 +12,7 @@ namespace tenon::custom
 namespace
 {
 constexpr size_t kPlainShared{48 << 10}; //!< Bytes that a block may have without asking.
-constexpr size_t kMostAppended{4};       //!< Parameters behind those that a plugin knows of.
+constexpr size_t kMaxAppended{4};        //!< Parameters behind those that a plugin knows of.
 
 //! What a kernel is launched with, in this order.
 struct Parameters
@@ -100,7 +100,7 @@ class GpuKernel
         for (; mDevice.api().cuFuncGetParamInfo(mFunction, count, &offset, &bytes) == cuda::kSuccess; ++count)
             if (count < known)
                 TENON_TRY(checkBytes(given, count, bytes));
-            else if (bytes != sizeof(void*) || count >= known + kMostAppended)
+            else if (bytes != sizeof(void*) || count >= known + kMaxAppended)
                 return badArgument("its kernel has more parameters than the {} that it is launched with", known);
         if (count < known)
             return badArgument("its kernel has {} parameters, and is launched with {}: the inputs, the extra "
@@ -146,13 +146,13 @@ class CudaCompiledStep final : public CudaPrepared
         PluginPorts const& ports = mLayer->ports;
         Parameters const given{ports.inputs, mLaunch.arguments.size(), ports.outputs};
         mAppended = TENON_TRY(mKernel->appended(given));
-        if (given.count() + mAppended > kMostParameters)
-            return badArgument("its kernel has more than {} parameters", kMostParameters);
+        if (given.count() + mAppended > kMaxParameters)
+            return badArgument("its kernel has more than {} parameters", kMaxParameters);
         return mKernel->allowShared(mLaunch.sharedBytes);
     }
     bool isRepeatable() const noexcept override
     {
-        return mLayer->ports.tells == 0; // Sizes go to where the run at hand reads them.
+        return mLayer->ports.dataDependent == 0; // Sizes go to where the run at hand reads them.
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -166,12 +166,12 @@ class CudaCompiledStep final : public CudaPrepared
     }
 
   private:
-    static constexpr size_t kMostParameters{512};
+    static constexpr size_t kMaxParameters{512};
 
     Result<Done> put(CudaCall const& at, void const** inputs) const
     {
         PluginPorts const& ports = mLayer->ports;
-        std::array<void*, kMostParameters> parameters{};
+        std::array<void*, kMaxParameters> parameters{};
         size_t count{0};
         for (size_t i = 0; i < ports.inputs; ++i)
             parameters[count++] = &inputs[i];

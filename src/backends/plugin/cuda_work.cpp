@@ -37,7 +37,7 @@ Result<Done> takeOverOnGpu(CudaCall const& at, std::span<TakeOver const> all, vo
 
 Result<Done> tellSizes(CudaCall const& at, PluginPorts const& ports, bool isEmpty)
 {
-    for (size_t i = 0; i < ports.tells; ++i)
+    for (size_t i = 0; i < ports.dataDependent; ++i)
     {
         void* const size = at.call.outputs[ports.fields.sizeOutputs[i]];
         size_t const bytes = ports.isWideSize(i) ? sizeof(int64_t) : sizeof(int32_t);

@@ -92,7 +92,7 @@ class HostObjectStep final : public HostPrepared, public Attached
         UserCode const inside{*this};
         TENON_TRY(
             plugins::runOnHost(mBody, mObject.plugin(), mObject.descs(), static_cast<int32_t>(ports.inputs), work));
-        for (size_t i = 0; i < ports.tells; ++i)
+        for (size_t i = 0; i < ports.dataDependent; ++i)
             call.produced[i] = sizeAt(call, ports, i);
         return Done{};
     }
@@ -161,7 +161,7 @@ class HostCompiledStep final : public HostPrepared
             tenon_launch const launch = launchWith(call.scratch);
             mFunction(&launch, inputs.data(), call.outputs, mLaunch.arguments.data());
         }
-        for (size_t i = 0; i < ports.tells; ++i)
+        for (size_t i = 0; i < ports.dataDependent; ++i)
         {
             if (mLaunch.isEmpty())
                 std::memset(call.outputs[ports.fields.sizeOutputs[i]], 0,

@@ -22,7 +22,7 @@ Result<ObjectFacts> factsOf(KernelSource const& source)
     int32_t const data = fields.dataInputs(static_cast<int32_t>(source.weights.size()));
     facts.ports.inputs = static_cast<size_t>(std::max(data, 0));
     facts.ports.outputs = source.outputs;
-    facts.ports.tells = source.produces;
+    facts.ports.dataDependent = source.produces;
     if (data < 0 || fields.ports.size() != facts.ports.inputs + source.outputs
         || source.produces > fields.sizeOutputs.size())
         return badArgument("the step of plugin {} has {} inputs, {} outputs and {} values to tell, which do not fit",

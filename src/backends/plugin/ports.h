@@ -21,7 +21,7 @@ struct PluginPorts
     CustomLayer fields; //!< As the plan has them.
     size_t inputs{0};   //!< Data inputs; shape inputs follow them among a step's operands.
     size_t outputs{0};
-    size_t tells{0}; //!< The first size tensors: those that the plan asks for.
+    size_t dataDependent{0}; //!< The first size tensors: those that the plan asks for.
 
     //! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
     Result<Done> check(std::span<TensorArg const> in, std::span<TensorArg const> out) const;

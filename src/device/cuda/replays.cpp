@@ -10,9 +10,9 @@ namespace tenon::cuda
 
 namespace
 {
-constexpr size_t kLeastSteps{2};    //!< A graph of one costs as much as its launch.
-constexpr size_t kMostKnown{128};   //!< Lists of launches that are remembered on a device.
-constexpr size_t kMostAddresses{4}; //!< Graphs of the same steps with other addresses, until one of them is patched.
+constexpr size_t kLeastSteps{2};   //!< A graph of one costs as much as its launch.
+constexpr size_t kMaxKnown{128};   //!< Lists of launches that are remembered on a device.
+constexpr size_t kMaxAddresses{4}; //!< Graphs of the same steps with other addresses, until one of them is patched.
 
 uint64_t mixed(uint64_t digest, uint64_t word) noexcept
 {
@@ -123,12 +123,12 @@ Replays::All::iterator Replays::oldestOf(uint64_t steps)
             if (oldest == mAll.end() || at->second.lastUse < oldest->second.lastUse)
                 oldest = at;
         }
-    return count < kMostAddresses ? mAll.end() : oldest;
+    return count < kMaxAddresses ? mAll.end() : oldest;
 }
 
 void Replays::makeRoom(CudaDevice const& device)
 {
-    if (mAll.size() < kMostKnown)
+    if (mAll.size() < kMaxKnown)
         return;
     auto const oldest = std::ranges::min_element(mAll, {}, [](auto const& each) { return each.second.lastUse; });
     destroy(device, oldest->second.executable);

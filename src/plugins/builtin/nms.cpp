@@ -24,7 +24,7 @@ enum Coding : int32_t
 };
 
 constexpr int64_t kRow{7};
-constexpr int32_t kMostOfClass{4096}; // Upstream's.
+constexpr int32_t kMaxOfClass{4096}; // Upstream's.
 
 //! `isDynamic`: each image has its own default boxes, unless the field says otherwise.
 template <bool isDynamic>
@@ -35,7 +35,7 @@ class DetectionOutput final : public TableBody<DetectionOutput<isDynamic>, 3, 2>
     {
         using B = DetectionOutput;
         constexpr Allowed<int32_t> kTopK{
-            [](int32_t value) { return value > 0 && value <= kMostOfClass; }, "between 1 and 4096"};
+            [](int32_t value) { return value > 0 && value <= kMaxOfClass; }, "between 1 and 4096"};
         constexpr Allowed<int32_t> kCoding{
             [](int32_t value) { return value >= kCorner && value <= kCentreVerticalFirst; }, "between 0 and 3"};
         constexpr Allowed<int32_t> kInput{[](int32_t value) { return value >= 0 && value < 3; }, "0, 1 or 2"};

@@ -34,9 +34,9 @@ class VoxelGenerator final : public TableBody<VoxelGenerator, 2, 3>
     {
         for (size_t axis = 0; axis < 2; ++axis)
         {
-            constexpr float kMost{32768.0F};
+            constexpr float kMax{32768.0F};
             float const cells = std::nearbyint((mRange[axis + 3] - mRange[axis]) / mSize[axis]);
-            if (!(cells >= 1.0F && cells <= kMost))
+            if (!(cells >= 1.0F && cells <= kMax))
                 return fields.refused("point_cloud_range", fmt::format("gives {} voxels along axis {}", cells, axis),
                     "give between 1 and 32768");
             mCells[axis] = static_cast<int64_t>(cells);

@@ -213,10 +213,10 @@ TENON_FAKE_CUDA int cuFuncSetAttribute(void* function, int attribute, int value)
     TENON_FAKE_ENTER(cuFuncSetAttribute);
     constexpr int kDynamicSharedBytes{8};
     constexpr int kSharedShare{9};
-    constexpr int kMost{227 << 10};
+    constexpr int kMax{227 << 10};
     if (attribute == kSharedShare)
         return value >= -1 && value <= 100 ? kSuccess : kInvalidValue;
-    if (attribute != kDynamicSharedBytes || value < 0 || value > kMost)
+    if (attribute != kDynamicSharedBytes || value < 0 || value > kMax)
         return kInvalidValue;
     static_cast<Function*>(function)->sharedBytes = static_cast<unsigned>(value);
     return kSuccess;
