@@ -33,6 +33,24 @@ std::vector<int32_t> axesFromInside(Layout layout, int32_t rank)
     return axes;
 }
 
+std::vector<size_t> memoryAxes(Layout layout, size_t rank)
+{
+    std::vector<int32_t> const axes = axesFromInside(layout, static_cast<int32_t>(rank));
+    return {axes.rbegin(), axes.rend()};
+}
+
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)
+{
+    std::vector<int64_t> strides(extents.size());
+    int64_t stride{1};
+    for (int32_t const axis : axesFromInside(layout, static_cast<int32_t>(extents.size())))
+    {
+        strides[static_cast<size_t>(axis)] = stride;
+        stride *= extents[static_cast<size_t>(axis)];
+    }
+    return strides;
+}
+
 ElementOrder elementOrder(Layout layout, int64_t channels, int64_t pixels) noexcept
 {
     int64_t const size = blockOf(layout);

@@ -28,6 +28,10 @@ inline constexpr int32_t kLayoutCount{9};
 std::string_view nameOf(Layout layout) noexcept;
 //! The axes of a tensor of this rank, the one whose elements (or vectors of them) are neighbours first.
 std::vector<int32_t> axesFromInside(Layout layout, int32_t rank);
+//! Axes from the slowest to the fastest in memory, in layouts without padding.
+std::vector<size_t> memoryAxes(Layout layout, size_t rank);
+//! Strides in elements by logical axis, in layouts without padding.
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
 inline constexpr bool isValid(Layout layout) noexcept
 {
     return static_cast<uint8_t>(layout) < kLayoutCount;

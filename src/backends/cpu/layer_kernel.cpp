@@ -30,22 +30,6 @@ Result<Done> LayerKernel::check(std::span<TensorArg const> inputs, std::span<Ten
     return checkShapes({layer(), inputs, outputs, weights, mArgs.unread});
 }
 
-std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)
-{
-    if (layout == Layout::kLinear || extents.size() < 3)
-        return stridesOf(extents);
-    std::vector<int64_t> strides(extents.size());
-    strides[1] = 1;
-    int64_t stride = extents[1];
-    for (size_t i = extents.size(); i-- > 2;)
-    {
-        strides[i] = stride;
-        stride *= extents[i];
-    }
-    strides[0] = stride;
-    return strides;
-}
-
 std::vector<int64_t> matricesRead(std::vector<int64_t> const& mine, std::vector<int64_t> const& batch)
 {
     std::vector<int64_t> numbers{0};

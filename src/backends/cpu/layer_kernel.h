@@ -126,9 +126,6 @@ inline bool isPresent(std::span<TensorArg const> args, size_t i)
     return i < args.size() && args[i].present;
 }
 
-//! Strides in elements by logical axis, as the layout puts them; none for blocked layouts.
-std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
-
 //! Which of an operand's matrices each position of the broadcast batch reads; `mine`: axes in front of them.
 std::vector<int64_t> matricesRead(std::vector<int64_t> const& mine, std::vector<int64_t> const& batch);
 

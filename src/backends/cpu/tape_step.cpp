@@ -49,18 +49,6 @@ class PreparedTape final : public HostPrepared
     int64_t mElements;
 };
 
-//! Axes of the output from the slowest to the fastest in memory.
-std::vector<size_t> memoryAxes(Layout layout, size_t rank)
-{
-    std::vector<size_t> axes;
-    for (size_t i = 0; i < rank; ++i)
-        if (i != 1 || layout == Layout::kLinear || rank < 3)
-            axes.push_back(i);
-    if (axes.size() < rank)
-        axes.push_back(1);
-    return axes;
-}
-
 //! Strides of an operand along the output's axes in memory order; those of rank 0 do not move.
 std::vector<int64_t> operandStrides(TensorArg const& operand, TensorArg const& out, std::vector<size_t> const& axes)
 {

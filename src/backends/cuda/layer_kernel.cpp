@@ -28,30 +28,6 @@ Result<std::shared_ptr<Prepared const>> LayerKernel::prepare(
     return plan(inputs, outputs);
 }
 
-std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)
-{
-    std::vector<size_t> const axes = memoryAxes(layout, extents.size());
-    std::vector<int64_t> strides(extents.size());
-    int64_t stride{1};
-    for (size_t i = axes.size(); i-- > 0;)
-    {
-        strides[axes[i]] = stride;
-        stride *= extents[axes[i]];
-    }
-    return strides;
-}
-
-std::vector<size_t> memoryAxes(Layout layout, size_t rank)
-{
-    std::vector<size_t> axes;
-    for (size_t i = 0; i < rank; ++i)
-        if (i != 1 || layout == Layout::kLinear || rank < 3)
-            axes.push_back(i);
-    if (axes.size() < rank)
-        axes.push_back(1);
-    return axes;
-}
-
 void mergeAxes(std::vector<int64_t>& extents, std::vector<std::vector<int64_t>>& strides)
 {
     auto const drop = [&](size_t i) {

@@ -77,10 +77,6 @@ inline constexpr size_t kMaxAxes{8};
 inline constexpr size_t kMaxOperands{12};
 inline constexpr TypeSet kRealTypes{DType::kFLOAT, DType::kHALF, DType::kBF16};
 
-//! Strides in elements by logical axis, as the layout puts them; layouts without padding only.
-std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
-//! Axes from the slowest to the fastest in memory.
-std::vector<size_t> memoryAxes(Layout layout, size_t rank);
 //! Axes of extent 1 go, and those over which every operand moves evenly become one; one axis stays at least.
 void mergeAxes(std::vector<int64_t>& extents, std::vector<std::vector<int64_t>>& strides);
 //! Whether 32 bits hold every number up to this one.
