@@ -40,13 +40,28 @@ def windows(attributes: Attributes, x: np.ndarray, size: tuple[int, int], filler
 
 
 def convolve(attributes: Attributes, x: np.ndarray, kernel: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-    assert attributes.get("group", 1) == 1
+    groups = attributes.get("group", 1)
+    if groups != 1 and kernel.shape[1] == 1 and groups == len(kernel):
+        maps = by_channel(attributes, x, kernel)
+    elif groups != 1:
+        parts = zip(np.split(x, groups, 1), np.split(kernel, groups), strict=True)
+        maps = np.concatenate([of_all_channels(attributes, *part) for part in parts], 1)
+    else:
+        maps = of_all_channels(attributes, x, kernel)
+    return maps if bias is None else maps + bias[:, None, None]
+
+
+def by_channel(attributes: Attributes, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    lines = windows(attributes, x, kernel.shape[2:], 0)
+    return sum(kernel[:, 0, ky, kx, None, None] * seen for ky, line in enumerate(lines) for kx, seen in enumerate(line))
+
+
+def of_all_channels(attributes: Attributes, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     maps = 0.0
     for ky, line in enumerate(windows(attributes, x, kernel.shape[2:], 0)):
         for kx, seen in enumerate(line):
             maps = maps + np.tensordot(kernel[:, :, ky, kx], seen, ([1], [1]))
-    maps = np.moveaxis(maps, 0, 1)
-    return maps if bias is None else maps + bias[:, None, None]
+    return np.moveaxis(maps, 0, 1)
 
 
 def pool(attributes: Attributes, x: np.ndarray) -> np.ndarray:
@@ -66,6 +81,8 @@ OPERATORS: dict[str, Callable[..., np.ndarray]] = {
     "Gemm": gemm,
     "Add": lambda attributes, a, b: a + b,
     "Relu": lambda attributes, x: np.maximum(x, 0),
+    "Constant": lambda attributes: numpy_helper.to_array(attributes["value"]),
+    "Clip": lambda attributes, x, least, most: np.clip(x, least, most),
     "Identity": lambda attributes, x: x,
     "Flatten": lambda attributes, x: x.reshape(len(x), -1),
     "GlobalAveragePool": lambda attributes, x: x.mean((2, 3), keepdims=True),
