@@ -1,10 +1,14 @@
 """A cluster of one node, and what its replicas are as processes."""
 
+import contextlib
+import os
 import pathlib
+from collections.abc import Iterator
 
 import numpy as np
 import ray
 import tensorrt as trt
+from ray import serve
 
 SHAPE = (3, 64, 64)
 
@@ -19,6 +23,20 @@ def start(cpus: int, attempts: int = 6) -> None:
             ray.shutdown()
             if "timed out during startup" not in str(late) or attempt == attempts:
                 raise
+
+
+@contextlib.contextmanager
+def serving(cpus: int, port: int) -> Iterator[None]:
+    """Ray Serve on it. Serve kills a proxy that is not ready in five seconds, which a busy machine needs longer for."""
+    for check in ("READY", "HEALTH"):
+        os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "60")
+    start(cpus)
+    try:
+        serve.start(http_options={"port": port})
+        yield
+        serve.shutdown()
+    finally:
+        ray.shutdown()
 
 
 def heavy_plan(path: pathlib.Path) -> pathlib.Path:

@@ -20,11 +20,8 @@ RNG = np.random.default_rng(6)
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    cluster.start(8)
-    serve.start(http_options={"port": hosted.free_port()})
-    yield
-    serve.shutdown()
-    ray.shutdown()
+    with cluster.serving(8, hosted.free_port()):
+        yield
 
 
 def block(word: str) -> str:

@@ -14,13 +14,13 @@ import hosted
 import numpy as np
 import pytest
 import ray
-import tenon
 import tensorrt as trt
 import tritonclient.http as triton_http
 from ray import serve
 from tenon.serving import BadRequest, DeadlineExceeded, Pool
+from tenon.serving.fitting import threads
 from tenon.serving.ray import Client, deployment
-from tenon.serving.ray.loading import use_assigned_threads
+from tenon.serving.ray.loading import Loaded
 
 X = np.random.default_rng(5).standard_normal((3, 8), np.float32)
 Y = X @ hosted.WEIGHTS
@@ -32,11 +32,8 @@ PORT = hosted.free_port()
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    cluster.start(6)
-    serve.start(http_options={"port": PORT})
-    yield
-    serve.shutdown()
-    ray.shutdown()
+    with cluster.serving(6, PORT):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +83,14 @@ def test_replicas_of_a_node_have_a_plan_once(small: pathlib.Path) -> None:
 
 @ray.remote
 class Actor:
-    def threads(self) -> int:
-        use_assigned_threads()
-        return next(knob["value"] for knob in tenon.knobs() if knob["variable"] == "TENON_THREADS")
+    def threads(self, plan: pathlib.Path) -> tuple[int, int]:
+        """Of its engine's runs, and of its pools."""
+        return Loaded("small", plan, False, {}).runtime.max_threads, threads()
 
 
-@pytest.mark.parametrize("cpus, threads", [(0.5, 1), (1, 1), (3, 3)])
-def test_an_engine_has_as_many_threads_as_its_actor_has_cpus(cpus: float, threads: int) -> None:
-    assert int(ray.get(Actor.options(num_cpus=cpus).remote().threads.remote())) == threads
+@pytest.mark.parametrize("cpus, count", [(0.5, 1), (1, 1), (3, 3)])
+def test_an_engine_has_as_many_threads_as_its_actor_has_cpus(small: pathlib.Path, cpus: float, count: int) -> None:
+    assert ray.get(Actor.options(num_cpus=cpus).remote().threads.remote(small)) == (count, count)
 
 
 def test_requests_share_runs_and_mistakes_come_back(small: pathlib.Path) -> None:

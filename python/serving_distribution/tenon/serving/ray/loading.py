@@ -8,6 +8,7 @@ from typing import Any
 import ray
 import tenon
 
+from ..fitting import threads
 from ..pool import Pool
 from ..server.sources import Unusable
 from ..shared_plans import SharedPlan, Source
@@ -20,10 +21,10 @@ class Loaded:
     """An engine behind a pool, and the memory that its plan is in."""
 
     def __init__(self, name: str, plan: Plan, allows_code: bool, settings: dict[str, Any]) -> None:
-        use_assigned_threads()
         where = f"[model '{name}'] {_told(plan)}"
         words = Words()
-        runtime = tenon.Runtime(words)
+        self.runtime = runtime = tenon.Runtime(words)
+        use_assigned_threads(runtime)
         runtime.engine_host_code_allowed = allows_code
         try:
             self.plan = SharedPlan(ray.get(plan) if isinstance(plan, ray.ObjectRef) else plan)
@@ -42,9 +43,10 @@ def _told(plan: Plan) -> str:
     return str(plan) if isinstance(plan, str | os.PathLike) else f"a plan of {len(plan)} bytes"
 
 
-def use_assigned_threads() -> None:
+def use_assigned_threads(runtime: tenon.Runtime) -> None:
     """As many threads as Ray has given this actor CPUs: its neighbours have the others."""
     context = ray.get_runtime_context()
     if context.get_actor_id() is not None:
         cpus = context.get_assigned_resources().get("CPU", 1)
-        os.environ.setdefault("TENON_THREADS", str(max(1, int(cpus))))
+        os.environ.setdefault("TENON_THREADS", str(max(1, int(cpus))))  # Which pools read; the engine may have
+        runtime.max_threads = threads()  # read its own long before.
