@@ -35,8 +35,8 @@ endif
 SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $(SHORT),,-ray.txt))
 SERVING_TESTS := "tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray
 ifdef SHORT
-SERVING_TESTS := "tests/serving/server/test_faults.py tests/serving/server/test_hostile.py \
-    tests/serving/server/test_hostile_folders.py tests/serving/test_extents.py"
+SERVING_TESTS := "$(addprefix tests/serving/,$(addprefix server/test_,faults.py held.py hostile.py hostile_folders.py) \
+    test_extents.py)"
 endif
 
 .PHONY: help setup configure libraries program build demo docs models clean format

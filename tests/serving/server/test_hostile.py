@@ -268,26 +268,8 @@ def test_a_large_body_comes_whole_by_tls(tmp_path: pathlib.Path) -> None:
     assert found.count(b"HTTP/1.1 200 OK") == 5
 
 
-def filling_plan(path: pathlib.Path) -> pathlib.Path:
-    """y of the shape that the caller says: 0, 1, … along each axis."""
-    logger = trt.Logger(trt.Logger.ERROR)
-    builder = trt.Builder(logger)
-    network, config = builder.create_network(), builder.create_builder_config()
-    layer = network.add_fill((1, 1), trt.FillOperation.LINSPACE, trt.float32)
-    layer.set_input(0, network.add_input("shape", trt.int64, (2,)))
-    for index, value in ((1, np.float32(0)), (2, np.float32([1, 1]))):
-        layer.set_input(index, network.add_constant(np.shape(value), np.ascontiguousarray(value)).get_output(0))
-    layer.get_output(0).name = "y"
-    network.mark_output(layer.get_output(0))
-    profile, most = builder.create_optimization_profile(), 2**31 - 1
-    profile.set_shape_input("shape", (1, 1), (3, 4), (most, most))
-    config.add_optimization_profile(profile)
-    path.write_bytes(builder.build_serialized_network(network, config))
-    return path
-
-
 def test_values_do_not_take_all_memory_for_an_answer(tmp_path: pathlib.Path) -> None:
-    with hosted.Running(filling_plan(tmp_path / "small.plan"), "--max-answer-mb", "1") as server:
+    with hosted.Running(hosted.filling_plan(tmp_path / "small.plan"), "--max-answer-mb", "1") as server:
 
         def asked(*shape: int) -> tuple[int, dict]:
             return server.infer([{"name": "shape", "datatype": "INT64", "shape": [2], "data": shape}])

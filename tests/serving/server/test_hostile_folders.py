@@ -101,11 +101,18 @@ def test_a_link_that_is_turned_is_a_replaced_plan(tmp_path: pathlib.Path) -> Non
     "option",
     ["--contexts=-1", "--max-batch=0", "--max-batch=a", "--max-wait-ms=nan", "--max-wait-ms=1e300", "--queue=0"]
     + ["--max-request-mb=inf", "--max-answer-mb=inf", "--max-answer-mb=-1", "--patience=0", "--patience=nan"]
+    + ["--patience=0.001", "--max-held-mb=0", "--max-held-mb=nan"]
     + ["--grace=-1", "--max-connections=0", "--port=65536", "--grpc-port=-1"],
 )
 def test_options_without_sense_are_refused(option: str) -> None:
     found = subprocess.run([*hosted.SERVER, "nowhere.plan", option], capture_output=True, text=True)
     assert found.returncode == 2 and f"argument {option.partition('=')[0]}: " in found.stderr, found.stderr
+
+
+def test_less_room_for_all_than_for_one_is_refused() -> None:
+    asked = [*hosted.SERVER, "nowhere.plan", "--max-held-mb", "8"]
+    found = subprocess.run(asked, capture_output=True, text=True)
+    assert found.returncode == 2 and "--max-held-mb 8 is less than one request, --max-request-mb" in found.stderr
 
 
 def test_regions_of_shared_memory_are_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

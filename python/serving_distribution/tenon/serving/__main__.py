@@ -10,7 +10,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
+from .fitting import free_memory
+
 _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
+_LEAST_PATIENCE = 0.1
+_SHARE = 0.25  # Of the free memory, for what callers hold.
 
 
 def _number(kind: Callable[[str], float], least: float, most: float = 2**31 - 1) -> Callable[[str], float]:
@@ -46,9 +50,21 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
         default=256,
         help="of an output whose shape callers' values decide",
     )
-    parser.add_argument("--max-connections", type=_number(int, 1), default=1000, help="of HTTP at once")
     parser.add_argument(
-        "--patience", type=_number(float, 1e-3, 86400), default=30, help="seconds that a request may take to arrive"
+        "--max-held-mb",
+        type=_number(float, 1e-3),
+        help="of all requests together, answers that clients have not taken included; without it a quarter of the "
+        "memory that is free at the start",
+    )
+    parser.add_argument(
+        "--max-connections", type=_number(int, 1), default=1000, help="of HTTP and of gRPC at once, and calls of gRPC"
+    )
+    parser.add_argument(
+        "--patience",
+        type=_number(float, _LEAST_PATIENCE, 86400),
+        default=30,
+        help=f"seconds that a request may take to arrive, and an answer to be taken; at least {_LEAST_PATIENCE}, as "
+        "clients on other machines need that long to be heard",
     )
     parser.add_argument(
         "--grace", type=_number(int, 0), default=30, help="seconds that accepted requests have after SIGTERM"
@@ -62,7 +78,16 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     found = parser.parse_args(arguments)
     if (found.tls_cert is None) != (found.tls_key is None):
         parser.error("--tls-cert and --tls-key belong together")
+    if found.max_held_mb is not None and found.max_held_mb < found.max_request_mb:
+        parser.error(f"--max-held-mb {found.max_held_mb:g} is less than one request, --max-request-mb")
     return found
+
+
+def most_held(asked: argparse.Namespace) -> int:
+    """Bytes of all requests together."""
+    if asked.max_held_mb is not None:
+        return int(asked.max_held_mb * 2**20)
+    return max(int(asked.max_request_mb * 2**20), int(_SHARE * free_memory()))
 
 
 async def watched(catalog: object, seconds: float = 1.0) -> None:
@@ -84,6 +109,7 @@ async def serve(asked: argparse.Namespace) -> None:
 
     from .server import connections, http, infer, measures, rpc
     from .server.catalog import Catalog
+    from .server.held import Held
     from .server.shared import Regions
 
     class Front(DataPlane):  # type: ignore[misc]
@@ -111,10 +137,10 @@ async def serve(asked: argparse.Namespace) -> None:
     catalog = Catalog(asked.plan, asked.name, settings, asked.allow_code)
     await catalog.load_all()
     regions = Regions(asked.allow_shared_memory or is_loopback(asked.host))
-    most = int(asked.max_request_mb * 2**20)
-    house = http.House(catalog, regions, most, asked.patience, token, asked.allow_control)
+    held, most = Held(most_held(asked)), int(asked.max_request_mb * 2**20)
+    house = http.House(catalog, regions, held, most, asked.patience, token, asked.allow_control)
     front = Front(catalog)
-    app = infer.Infer(http.application(front, measures.registry_of(catalog), house), house)
+    app = infer.Infer(http.application(front, measures.registry_of(catalog, held), house), house)
     if token is not None:
         app = http.Guard(app, token)
     server = Server(
@@ -122,7 +148,7 @@ async def serve(asked: argparse.Namespace) -> None:
             app,
             host=asked.host,
             port=asked.port,
-            http=connections.patient(asked.patience),
+            http=connections.patient(asked.patience, held),
             ws="none",
             lifespan="off",
             log_level="warning",
@@ -139,8 +165,7 @@ async def serve(asked: argparse.Namespace) -> None:
     calls = None
     if asked.grpc_port is not None:
         tls = (asked.tls_key.read_bytes(), asked.tls_cert.read_bytes()) if asked.tls_key else None
-        host = f"[{asked.host}]" if ":" in asked.host else asked.host
-        calls = rpc.server(front, house, f"{host}:{asked.grpc_port}", tls)
+        calls = rpc.Server(front, house, asked.host, asked.grpc_port, tls, asked.max_connections)
         await calls.start()
 
     def end() -> None:

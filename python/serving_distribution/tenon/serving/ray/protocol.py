@@ -62,7 +62,8 @@ class Protocol:
         body, length = await request.body(), request.headers.get("inference-header-content-length")
         try:
             lead = wire.json_length(None if length is None else length.encode("latin-1"))
-            asked, arrays = wire.read_http(body, lead, taken, wire.Access(self._regions, lambda *_: None, len(body)))
+            access = wire.Access(self._regions, lambda *_: None, lambda _: None, len(body))
+            asked, arrays = wire.read_http(body, lead, taken, access)
             wanted = wire.wanted(asked, given)
             head = {"model_name": name, "model_version": "1"} | wire.identity(asked)
             timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))

@@ -1,4 +1,4 @@
-"""Connections of HTTP: whoever does not say in time what he wants is sent away; bodies are received in their place."""
+"""Connections of HTTP: whoever does not say in time what he wants, or take what he gets, is sent away."""
 
 import asyncio
 import math
@@ -12,21 +12,25 @@ import numpy as np
 from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from .filling import Filling
+from .held import Held, Share
+
 _MOST_HEAD = 1 << 16  # Bytes of a request's line and headers.
 _NONE = "Invalid HTTP request received."
-_ALIGNMENT = 64  # Of tensors: engines read them where they lie.
 _PIECE = 1 << 13  # Bytes that are parsed before it is asked whether requests wait for their turn.
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc]
-    """Closed when a request has not arrived after `patience` seconds, or its head is too long.
+    """Closed when a request has not arrived after `patience` seconds, an answer not been taken, or a head is too long.
 
-    The kernel closes it as well when nothing of an answer has been taken for as long.
+    Of an answer only what the system's buffers do not take is seen here. The kernel ends a connection whose client has
+    taken nothing of those for as long.
 
     Requests that are sent before the answer to an earlier one wait as bytes, not as requests.
     """
 
-    patience = 30.0
+    patience: float
+    held: Held
 
     def connection_made(self, transport: Any) -> None:
         self._is_in_head, self._head_bytes = True, 0
@@ -35,6 +39,8 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._is_resuming = False  # A head is read for the second time.
         self._is_out_of_step = False  # The parser has not seen all that came.
         self.on_gone: Callable[[], object] | None = None  #: Called when the client goes; by whoever works for it.
+        self._untaken = 0  # Bytes of an answer.
+        self._taking: asyncio.TimerHandle | None = None
         super().connection_made(transport)
         transport.get_extra_info("socket").setsockopt(
             socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(self.patience * 1e3)
@@ -46,10 +52,10 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._take(memoryview(b"".join((self._held, data)) if self._held else data))
 
     def _take(self, data: memoryview) -> None:
-        self._held = memoryview(b"")
+        self._hold(memoryview(b""))
         while data and not self._is_out_of_step and not self.transport.is_closing():
             if self.pipeline:
-                self._held = data
+                self._hold(data)
                 self.flow.pause_reading()
                 return
             if self._is_in_head:
@@ -58,6 +64,10 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
             if self._is_in_head and self._head_bytes > _MOST_HEAD:
                 self.logger.warning("A request's head has more than %d bytes.", _MOST_HEAD)
                 self.transport.close()
+
+    def _hold(self, data: memoryview) -> None:
+        self.held.add(len(data) - len(self._held))
+        self._held = data
 
     def _parse(self, data: memoryview) -> int:
         """How much of it has been parsed."""
@@ -127,13 +137,37 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_no_more()
+        self._hold(memoryview(b""))
+        self._is_taken()
         super().connection_lost(exc)
         if self.on_gone is not None:
             self.on_gone()
 
-    def fill(self, cycle: RequestResponseCycle, length: int, lead: int) -> "Filling":
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._untaken = self.transport.get_write_buffer_size()
+        self.held.add(self._untaken)
+        self._taking = self.loop.call_later(self.patience, self._send_away)
+
+    def resume_writing(self) -> None:
+        self._is_taken()
+        super().resume_writing()
+
+    def _is_taken(self) -> None:
+        self.held.drop(self._untaken)
+        self._untaken = 0
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+
+    def _send_away(self) -> None:
+        self.held.sent_away += 1
+        self.logger.warning("A client did not take its answer in %g s.", self.patience)
+        self.transport.abort()
+
+    def fill(self, cycle: RequestResponseCycle, length: int, lead: int, share: Share) -> Filling:
         """Has the rest of this request's body come into memory of its own, past the parser."""
-        filling = Filling(self, cycle, length, lead)
+        filling = Filling(self, cycle, length, lead, share)
         self._is_out_of_step = True
         self.flow.pause_reading()  # Readers of the one and the other kind do not follow each other on the fly.
         self.transport.set_protocol(filling)
@@ -165,44 +199,6 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
             self._limit = self.loop.call_later(1, self._give_up)
 
 
-class Filling(asyncio.BufferedProtocol):
-    """Stands in for a connection while the rest of a body is received. What follows `lead` bytes of it is aligned."""
-
-    def __init__(self, connection: Connection, cycle: RequestResponseCycle, length: int, lead: int) -> None:
-        self._connection = connection
-        memory = np.empty(length + _ALIGNMENT, np.uint8)  # Untouched: a claim alone takes none.
-        start = -(memory.ctypes.data + lead) % _ALIGNMENT
-        self.data = memory[start : start + length]
-        self.count = len(cycle.body)  #: Bytes that are there.
-        self.data[: self.count] = cycle.body
-        self._room = memoryview(self.data)[self.count :]
-        self.is_done: asyncio.Future[None] = connection.loop.create_future()
-        cycle.body = bytearray()
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self._room
-
-    def buffer_updated(self, count: int) -> None:
-        self.count += count
-        self._room = self._room[count:]
-        if not self._room:
-            self._room = memoryview(b"")  # The transport keeps this object as long as the connection is there.
-            self._connection.filled()
-            if not self.is_done.done():
-                self.is_done.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._connection.connection_lost(exc)
-        if not self.is_done.done():
-            self.is_done.set_exception(ClientDisconnect())
-
-    def pause_writing(self) -> None:
-        self._connection.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._connection.resume_writing()
-
-
 class Exchange:
     """A request on its connection, as far as ASGI has no words for it."""
 
@@ -213,21 +209,22 @@ class Exchange:
     def is_gone(self) -> bool:
         return bool(self._cycle.disconnected) or self._cycle.transport.is_closing()
 
-    async def body(self, length: int, lead: int, patience: float) -> bytearray | np.ndarray:
-        """The body, which has `length` bytes, `lead` of them before the tensors.
+    async def body(self, length: int, lead: int, patience: float, share: Share) -> bytearray | np.ndarray:
+        """The body, which has `length` bytes, `lead` of them before the tensors, and is taken into `share`.
 
         The argument of a TimeoutError is how many came in time.
         """
         cycle = self._cycle
         self._connection.take_held()
         if not cycle.more_body:
+            share.take(len(cycle.body))
             return cycle.body
         if self.is_gone:
             raise ClientDisconnect
         if cycle.waiting_for_100_continue:
             cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             cycle.waiting_for_100_continue = False
-        filling = self._connection.fill(cycle, length, lead)
+        filling = self._connection.fill(cycle, length, lead, share)
         try:
             async with asyncio.timeout(patience):
                 await filling.is_done
@@ -257,8 +254,8 @@ def while_there(exchange: Exchange, send: Any) -> Any:
     return sent
 
 
-def patient(seconds: float) -> type[Connection]:
-    return type("Connection", (Connection,), {"patience": seconds})
+def patient(seconds: float, held: Held) -> type[Connection]:
+    return type("Connection", (Connection,), {"patience": seconds, "held": held})
 
 
 def allow_many() -> None:

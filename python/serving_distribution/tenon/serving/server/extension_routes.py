@@ -10,11 +10,12 @@ from fastapi import FastAPI, Request, Response
 
 from ..errors import BadRequest
 from . import extensions
+from .held import Share
 
 if TYPE_CHECKING:
     from .http import House
 
-Body = Callable[[Request, int, float], Awaitable[bytes]]
+Body = Callable[[Request, int, float, Share], Awaitable[bytes]]
 _MOST = 1 << 16  # Bytes of a body that only names things.
 _MISSING = {
     "/v2/trace/setting": "trace settings",
@@ -26,9 +27,10 @@ _MISSING = {
 }
 
 
-async def _object(body: Body, request: Request, patience: float) -> dict[str, Any]:
+async def _object(body: Body, request: Request, house: House) -> dict[str, Any]:
     try:
-        found = orjson.loads(await body(request, _MOST, patience) or b"{}")
+        with Share(house.held) as share:
+            found = orjson.loads(await body(request, _MOST, house.patience, share) or b"{}")
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"the request is no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -74,19 +76,19 @@ def _add_models(app: FastAPI, house: House) -> None:
 
 def _add_repository(app: FastAPI, house: House, body: Body) -> None:
     async def index(request: Request) -> Any:
-        asked = await _object(body, request, house.patience)
+        asked = await _object(body, request, house)
         found = house.catalog.index()
         return [each for each in found if not asked.get("ready") or each["state"] == "READY"]
 
     async def load(request: Request, model: str) -> Any:
         house.check_control()
-        check_parameters((await _object(body, request, house.patience)).get("parameters"))
+        check_parameters((await _object(body, request, house)).get("parameters"))
         await house.catalog.load_now(model)
         return {"name": model, "load": True}
 
     async def unload(request: Request, model: str) -> Any:
         house.check_control()
-        check_parameters((await _object(body, request, house.patience)).get("parameters"))
+        check_parameters((await _object(body, request, house)).get("parameters"))
         await house.catalog.unload_now(model)
         return {"name": model, "unload": True}
 
@@ -100,7 +102,7 @@ def _add_shared_memory(app: FastAPI, house: House, body: Body) -> None:
         return house.regions.status(region)
 
     async def register(request: Request, region: str) -> Any:
-        asked = await _object(body, request, house.patience)
+        asked = await _object(body, request, house)
         key, offset, size = asked.get("key"), asked.get("offset", 0), asked.get("byte_size")
         if not isinstance(key, str) or type(offset) is not int or type(size) is not int:
             raise BadRequest(f"region '{region}' has no 'key' and 'byte_size', or ones of another type")

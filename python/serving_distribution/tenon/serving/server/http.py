@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
 from . import extension_routes, wire
 from .catalog import Catalog
+from .held import Held, Share
 from .served import Served
 from .shared import Regions
 from .sources import Unusable
@@ -64,20 +65,21 @@ class House:
 
     catalog: Catalog
     regions: Regions
+    held: Held
     most: int  #: Bytes of a request.
     patience: float  #: Seconds that it may take to arrive.
     token: str | None
     allows_control: bool
 
-    def access(self, model: Served) -> wire.Access:
-        return wire.Access(self.regions, model.takes, model.most_json)
+    def access(self, model: Served, share: Share) -> wire.Access:
+        return wire.Access(self.regions, model.takes, share.take, model.most_json)
 
     def check_control(self) -> None:
         if not self.allows_control:
             raise Forbidden("models are loaded and unloaded from outside only with --allow-control")
 
 
-async def body_of(request: Request, most: int, patience: float) -> bytes:
+async def body_of(request: Request, most: int, patience: float, share: Share) -> bytes:
     """The body; what is too long is refused before it is kept, and what comes too slowly is not waited for."""
     claimed = request.headers.get("content-length", "0")
     parts, size = [], 0
@@ -91,6 +93,7 @@ async def body_of(request: Request, most: int, patience: float) -> bytes:
                 size += len(part)
                 if size > most:
                     raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
+                share.take(len(part))
                 parts.append(part)
     except TimeoutError:
         of = f" of {claimed}" if "content-length" in request.headers else ""

@@ -14,6 +14,7 @@ from ..errors import PoolError
 from ..waiting import Outputs
 from . import wire
 from .connections import Exchange, while_there
+from .held import Share
 from .http import House, TooLarge, TooSlow, body_of, refusal
 from .sources import Unusable
 
@@ -36,7 +37,8 @@ class Infer:
             return
         try:
             if scope["method"] == "POST":
-                answer = await self._answered(scope, receive, *path.groups())
+                with Share(self._house.held) as share:
+                    answer = await self._answered(scope, receive, share, *path.groups())
             else:
                 answer = JSONResponse({"error": "infer is a POST"}, 405, {"Allow": "POST"})
         except ClientDisconnect:
@@ -47,13 +49,15 @@ class Infer:
             answer = refusal(error)
         await answer(scope, receive, send)
 
-    async def _answered(self, scope: dict[str, Any], receive: Any, name: str, version: str | None) -> Response:
+    async def _answered(
+        self, scope: dict[str, Any], receive: Any, share: Share, name: str, version: str | None
+    ) -> Response:
         house, headers, exchange = self._house, dict(scope["headers"]), scope["extensions"]["tenon"]
         house.catalog.find(name, version)  # Before a body is read that nobody takes.
         lead = wire.json_length(headers.get(b"inference-header-content-length"))
-        body = await _body(house, Request(scope, receive), headers, exchange, lead or 0)
+        body = await _body(house, Request(scope, receive), headers, exchange, share, lead or 0)
         model = house.catalog.find(name, version)
-        asked, arrays = wire.read_http(body, lead, model.input_types, house.access(model))
+        asked, arrays = wire.read_http(body, lead, model.input_types, house.access(model, share))
         outputs = wire.wanted(asked, model.output_types)
         head = {"model_name": name, "model_version": model.version} | wire.identity(asked)
         timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
@@ -67,16 +71,17 @@ class Infer:
 
 
 async def _body(
-    house: House, request: Request, headers: _Headers, exchange: Exchange, lead: int
+    house: House, request: Request, headers: _Headers, exchange: Exchange, share: Share, lead: int
 ) -> bytes | bytearray | np.ndarray:
     """A body whose length is said is received where it stays."""
     claimed = headers.get(b"content-length", b"")
     if not claimed.isdigit() or b"content-encoding" in headers or b"transfer-encoding" in headers:
-        return await body_of(request, house.most, house.patience)
+        return await body_of(request, house.most, house.patience, share)
     if int(claimed) > house.most:
         raise TooLarge(f"the request has {int(claimed)} bytes, but {house.most} at most are taken (--max-request-mb)")
+    share.check(int(claimed))
     try:
-        return await exchange.body(int(claimed), lead, house.patience)
+        return await exchange.body(int(claimed), lead, house.patience, share)
     except TimeoutError as late:
         raise TooSlow(f"{late.args[0]} of {int(claimed)} bytes came within {house.patience:g} s (--patience)") from None
 

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from .catalog import Catalog
+from .held import Held
 
 _MEANINGS = {
     "requests": "Requests that were accepted",
@@ -24,8 +25,8 @@ _MEANINGS = {
 class Counted:
     """Sums of all pools that a model has had: a new plan does not set counters back."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, held: Held) -> None:
+        self._catalog, self._held = catalog, held
 
     def collect(self) -> Iterator[Metric]:
         for name, meaning in _MEANINGS.items():
@@ -45,6 +46,11 @@ class Counted:
                 reloads.add_metric([model.name, model.version, outcome], count)
         yield waiting
         yield reloads
+        held = self._held
+        yield GaugeMetricFamily("tenon_held_bytes", "Requests that have come and answers that have not gone", held.now)
+        yield GaugeMetricFamily("tenon_held_limit_bytes", "How much of that requests may make", held.most)
+        yield CounterMetricFamily("tenon_held_refused", "Requests there was no room for", held.refused)
+        yield CounterMetricFamily("tenon_sent_away", "Connections that did not take their answers", held.sent_away)
 
     def _sizes(self) -> Metric:
         family = HistogramMetricFamily(
@@ -59,8 +65,8 @@ class Counted:
         return family
 
 
-def registry_of(catalog: Catalog) -> CollectorRegistry:
+def registry_of(catalog: Catalog, held: Held) -> CollectorRegistry:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)  # Memory, threads and files.
-    registry.register(Counted(catalog))
+    registry.register(Counted(catalog, held))
     return registry

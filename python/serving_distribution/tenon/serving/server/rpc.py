@@ -1,38 +1,31 @@
 """The gRPC side: KServe's servicer, with an infer call that leaves raw contents raw."""
 
+import asyncio
 import functools
-import hmac
+import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
 import numpy as np
-from google.protobuf.message import DecodeError
 from kserve.errors import ModelNotFound
 from kserve.protocol.dataplane import DataPlane
 from kserve.protocol.grpc import grpc_predict_v2_pb2 as pb
 from kserve.protocol.grpc.servicer import InferenceServicer
 from kserve.protocol.infer_type import get_content
 
-from ..errors import BadRequest, PoolError, QueueFull
+from ..errors import BadRequest, PoolError
 from ..waiting import Outputs
 from . import extensions, http, triton, wire
+from .calls import Call, Calls
+from .places import Places
 from .served import Served
 from .shared import Place
-from .sources import Unusable
+from .untaken import Untaken
 
-_CODES = {
-    400: grpc.StatusCode.INVALID_ARGUMENT,
-    403: grpc.StatusCode.PERMISSION_DENIED,
-    404: grpc.StatusCode.NOT_FOUND,
-    413: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    500: grpc.StatusCode.INTERNAL,
-    501: grpc.StatusCode.UNIMPLEMENTED,
-    503: grpc.StatusCode.UNAVAILABLE,
-    504: grpc.StatusCode.DEADLINE_EXCEEDED,
-}
-_OPEN = ("ServerLive", "ServerReady")
+log = logging.getLogger("tenon.serving")
+_LEAST_KEEPALIVE = 1.0  # Seconds: who is asked more often, and does not answer as soon, may be there all the same.
 
 
 def _parameter(of: Any, name: str) -> Any:
@@ -65,6 +58,7 @@ def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[st
             found[name] = wire.from_numbers(
                 name, tensor.datatype, shape, get_content(tensor.datatype, tensor.contents), types
             )
+            access.hold(found[name].nbytes)
     if at != len(raw):
         raise BadRequest(f"there are {len(request.inputs)} inputs, but {len(raw)} raw contents")
     return found
@@ -98,13 +92,13 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
             **extensions.metadata(self._house.catalog, request.name, request.version or None)
         )
 
-    async def ModelInfer(self, request: Any, context: Any) -> Any:
+    async def ModelInfer(self, request: Any, context: Call) -> Any:
         model = self._house.catalog.find(request.model_name, request.model_version)
         pool, types, given = model.pool, model.input_types, model.output_types
         try:
             places = _outputs(request, given)
             limits = [wire.seconds(_parameter(request, "timeout")), context.time_remaining()]
-            arrays = _arrays(request, types, self._house.access(model))
+            arrays = _arrays(request, types, self._house.access(model, context.share))
             timeout = min((each for each in limits if each is not None), default=None)
             found = await pool.ainfer(arrays, timeout=timeout)
             return self._answer(request, model, places, found)
@@ -127,10 +121,10 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
                 output.parameters[f"shared_memory_{part}"].CopyFrom(pb.InferParameter(**field))
         return response
 
-    async def ModelStreamInfer(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    async def ModelStreamInfer(self, requests: AsyncIterator[Any], context: Call) -> AsyncIterator[Any]:
         """Requests of a stream are answered one after another; one that is refused does not end the stream."""
         async for request in requests:
-            if isinstance(request, BadRequest):
+            if isinstance(request, PoolError):
                 yield triton.streamed(pb.ModelInferResponse().SerializeToString(), str(request))
                 continue
             try:
@@ -139,62 +133,6 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
             except (PoolError, ModelNotFound) as error:
                 empty = pb.ModelInferResponse(id=request.id, model_name=request.model_name)
                 yield triton.streamed(empty.SerializeToString(), str(error))
-
-
-class Statuses(grpc.aio.ServerInterceptor):
-    """Errors become statuses, and nobody is let in without the token."""
-
-    def __init__(self, token: str | None) -> None:
-        self._expected = None if token is None else f"Bearer {token}"
-
-    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        handler = await continuation(details)
-        if handler is None:
-            return None
-        name = details.method.rsplit("/", 1)[-1]
-        brought = str(dict(details.invocation_metadata).get("authorization", ""))
-        is_let_in = (
-            self._expected is None or name in _OPEN or hmac.compare_digest(brought.encode(), self._expected.encode())
-        )
-
-        def read(message: bytes) -> Any:
-            try:
-                return handler.request_deserializer(message)
-            except DecodeError as error:  # Raised here it would be a status without a meaning.
-                return BadRequest(str(error))
-
-        if handler.unary_unary is None:
-            return self._stream(handler, read, is_let_in)
-
-        async def answered(request: Any, context: Any) -> Any:
-            if not is_let_in:
-                await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed")
-            try:
-                if isinstance(request, BadRequest):
-                    raise request
-                return await handler.unary_unary(request, context)
-            except (PoolError, ModelNotFound, Unusable) as error:
-                await _abort(context, error)
-
-        return grpc.unary_unary_rpc_method_handler(answered, read, handler.response_serializer)
-
-    @staticmethod
-    def _stream(handler: Any, read: Callable[[bytes], Any], is_let_in: bool) -> Any:
-        async def answered(requests: Any, context: Any) -> Any:
-            if not is_let_in:
-                await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed")
-            async for answer in handler.stream_stream(requests, context):
-                yield answer
-
-        return grpc.stream_stream_rpc_method_handler(answered, read, handler.response_serializer)
-
-
-async def _abort(context: Any, error: Exception) -> None:
-    code = _CODES[http.status_of(error)]
-    if isinstance(error, QueueFull):
-        code = grpc.StatusCode.RESOURCE_EXHAUSTED
-        context.set_trailing_metadata((("retry-after", f"{error.retry_after:.3f}"),))
-    await context.abort(code, str(error))
 
 
 def _handlers(servicer: Servicer) -> dict[str, grpc.RpcMethodHandler]:
@@ -213,25 +151,51 @@ def _handlers(servicer: Servicer) -> dict[str, grpc.RpcMethodHandler]:
     return found
 
 
-def server(dataplane: DataPlane, house: http.House, address: str, tls: tuple[bytes, bytes] | None) -> grpc.aio.Server:
-    """A server that is not started; OSError when the address is taken."""
-    patience = math.ceil(house.patience * 1e3)
-    limits = [
+class Server:
+    """The server of gRPC; OSError when the address is taken."""
+
+    def __init__(
+        self, dataplane: DataPlane, house: http.House, host: str, port: int, tls: tuple[bytes, bytes] | None, most: int
+    ) -> None:
+        untaken = Untaken(house.held, house.patience)
+        calls = Calls(house.token, house.held, Places(house.held, house.most, house.patience), untaken, most)
+        self._server = grpc.aio.server(interceptors=[calls], options=_options(house))
+        handlers = _handlers(Servicer(dataplane, house)) | triton.handlers(house)
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(triton.SERVICE, handlers),))
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        try:
+            if tls is None:
+                self._port = self._server.add_insecure_port(address)
+            else:
+                self._port = self._server.add_secure_port(address, grpc.ssl_server_credentials([tls]))
+        except RuntimeError as error:
+            raise OSError(f"no gRPC at {address}: {error}") from None
+        self._untaken, self._most = untaken, most
+
+    async def start(self) -> None:
+        logging.getLogger("grpc._cython.cygrpc").addFilter(_is_news)
+        await self._server.start()
+        self._watching = asyncio.create_task(self._untaken.watch(self._port, self._most))
+
+    async def stop(self, grace: float) -> None:
+        await self._server.stop(grace)
+        self._watching.cancel()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Clients that go before they have their answer are none."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], grpc._cython.cygrpc.ExecuteBatchError)
+
+
+def _options(house: http.House) -> list[tuple[str, int]]:
+    keepalive = max(house.patience, _LEAST_KEEPALIVE)
+    if keepalive > house.patience:
+        log.info("gRPC's clients have %g s to answer a ping: --patience %g is less", keepalive, house.patience)
+    return [
         ("grpc.max_receive_message_length", min(house.most, 2**31 - 1)),
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", 0),
-        ("grpc.server_handshake_timeout_ms", patience),  # Whoever connects and says nothing.
-        ("grpc.keepalive_time_ms", patience),  # Whoever is gone without a word, or takes nothing of an answer.
-        ("grpc.keepalive_timeout_ms", patience),
+        ("grpc.server_handshake_timeout_ms", math.ceil(house.patience * 1e3)),  # Whoever connects and says nothing.
+        ("grpc.keepalive_time_ms", math.ceil(keepalive * 1e3)),  # Whoever is gone without a word.
+        ("grpc.keepalive_timeout_ms", math.ceil(keepalive * 1e3)),
     ]
-    made = grpc.aio.server(interceptors=[Statuses(house.token)], options=limits)
-    calls = _handlers(Servicer(dataplane, house)) | triton.handlers(house)
-    made.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(triton.SERVICE, calls),))
-    try:
-        if tls is None:
-            made.add_insecure_port(address)
-        else:
-            made.add_secure_port(address, grpc.ssl_server_credentials([tls]))
-    except RuntimeError as error:
-        raise OSError(f"no gRPC at {address}: {error}") from None
-    return made

@@ -42,10 +42,12 @@ ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """What is asked before memory is taken for inputs: the regions, whether a model takes a shape, its longest JSON."""
+    """What is asked before memory is taken for inputs: the regions, whether a model takes a shape, whether there is
+    room for so many bytes beside the request's own, the model's longest JSON."""
 
     regions: Regions
     takes: Callable[[str, Sequence[int]], None]
+    hold: Callable[[int], None]
     most_json: int  #: Bytes.
 
 
@@ -176,6 +178,7 @@ def from_shared(
     if place.size != needed:
         raise BadRequest(f"input '{name}' has {place.size} bytes, but {datatype} of shape {list(shape)} takes {needed}")
     access.takes(name, shape)
+    access.hold(needed)
     return from_bytes(name, datatype, shape, access.regions.read(name, place).data, expected)
 
 
@@ -227,6 +230,7 @@ def read_http(
             at += size
         elif "data" in tensor:
             arrays[name] = from_numbers(name, datatype, shape, tensor["data"], expected)
+            access.hold(arrays[name].nbytes)
         else:
             raise BadRequest(f"input '{name}' has neither 'data' nor 'binary_data_size'")
     if at != len(body):
