@@ -221,6 +221,19 @@ def test_bodies_whose_clients_have_gone_leave_no_memory(plan: pathlib.Path) -> N
         assert memory[-1] - memory[1] < 2 * 12 * 4 * MB, memory  # Six times as much has come meanwhile.
 
 
+def test_a_compressed_message_may_have_what_others_may(plan: pathlib.Path) -> None:
+    packed = grpc.Compression.Gzip
+    with hosted.Running(plan, *TIGHT) as server:
+        before = server.metric("process_resident_memory_bytes")
+        with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}", compression=packed) as channel:
+            ask = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+            assert ask(GOOD, timeout=hosted.PATIENCE)
+            with pytest.raises(grpc.RpcError) as bomb:
+                ask(bytes(256 * MB), timeout=hosted.PATIENCE)
+        assert bomb.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert server.metric("process_resident_memory_bytes") - before < 64 * MB
+
+
 def test_calls_and_connections_of_grpc_have_a_limit(plan: pathlib.Path) -> None:
     with hosted.Running(plan, "--max-connections", "8") as server:
         with http2.Client(server.grpc_port, MB) as client:
