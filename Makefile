@@ -109,7 +109,7 @@ bench-overhead: build models ## What an execution context costs beside its layer
 	@TENON_THREADS=1 TENON_FUSION=off $(BUILD)/bin/tenon_bench_overhead
 	@TENON_THREADS=1 TENON_FUSION=on $(BUILD)/bin/tenon_bench_overhead $(BUILD)/models/bert_base.onnx
 
-bench-serving: serving-environment models ## Servers under load, beside ONNX Runtime's, and pictures by one and two workers of Ray: 10 minutes.
+bench-serving: serving-environment models ## Servers under load, beside ONNX Runtime's, and pictures by one and two workers of Ray: 20 minutes.
 	@export PYTHONPATH=$(abspath $(BUILD))/python; $(BUILD)/serving-env/bin/python benchmarks/serving.py --seconds 4 && \
 	    $(BUILD)/serving-env/bin/python benchmarks/ray_batches.py
 

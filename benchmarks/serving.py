@@ -31,6 +31,7 @@ import references  # noqa: E402
 import zoo  # noqa: E402
 
 BATCH, CONNECTIONS = 8, 32
+LEAST_ANSWERS = 200  # Of which 99 % are not all.
 SESSION, LANES = "onnxruntime", "onnxruntime in lanes"
 PEER = (sys.executable, str(ROOT / "benchmarks" / "serving_peer.py"))
 
@@ -137,7 +138,7 @@ def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> 
 
 def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> Numbers:
     """Milliseconds that 1 in 100 answers takes longer than, one that was refused for ever; how many were refused."""
-    delays = asyncio.run(load.delays(server.port, requests, rate, seconds, 5))
+    delays = asyncio.run(load.delays(server.port, requests, rate, max(seconds, LEAST_ANSWERS / rate), 5))
     within = 1e3 * float(np.quantile(delays, 0.99, method="higher"))
     return {"99 % within ms": within, "refused": float(np.isinf(delays).sum())}
 
