@@ -19,6 +19,13 @@ ValueId Patch::add(LayerPtr layer, std::vector<ValueId> inputs, size_t outputs)
     return first;
 }
 
+ValueId Patch::addFor(Node const& old, LayerPtr layer, std::vector<ValueId> inputs)
+{
+    ValueId const first = add(std::move(layer), std::move(inputs));
+    mNodes.back().old = old.id;
+    return first;
+}
+
 ValueId Patch::constant(std::string name, std::shared_ptr<Constant const> constant)
 {
     mConstants.push_back({std::move(name), std::move(constant), mNext});
@@ -159,9 +166,12 @@ class PatchApplication
                 inputs.push_back(input == kNone ? kNone : resolved(input));
             // Several new nodes for one old one are told apart by a number; the last one keeps the plain name.
             bool const last = &fresh == &mPatch.mNodes.back();
-            std::string const own = last ? mName : fmt::format("{} [{}]", mName, mTouched.size());
+            std::string own = last ? mName : fmt::format("{} [{}]", mName, mTouched.size());
+            if (fresh.old != kNone)
+                own = mGraph.node(fresh.old).name;
+            Origins const& from = fresh.old == kNone ? origins : mGraph.node(fresh.old).origins;
             NodeId const id =
-                TENON_TRY(mGraph.insertNode(mPatch.mAnchor, fresh.layer, own, std::move(inputs), origins));
+                TENON_TRY(mGraph.insertNode(mPatch.mAnchor, fresh.layer, std::move(own), std::move(inputs), from));
             mTouched.push_back(id);
             for (size_t i = 0; i < fresh.outputs; ++i)
                 mIds[fresh.first + static_cast<ValueId>(i)] = mGraph.node(id).output(i);

@@ -32,6 +32,8 @@ class Patch
     {
         return add(makeLayer(std::move(layer)), std::move(inputs), outputs);
     }
+    //! The same of a node that stands for `old` alone, and has its name and origins.
+    ValueId addFor(Node const& old, LayerPtr layer, std::vector<ValueId> inputs);
     ValueId constant(std::string name, std::shared_ptr<Constant const> constant);
     //! Output i of the node whose output 0 is `first`.
     static ValueId outputOf(ValueId first, size_t i)
@@ -57,6 +59,7 @@ class Patch
         std::vector<ValueId> inputs;
         ValueId first;
         size_t outputs;
+        NodeId old{kNone}; //!< What it alone stands for; kNone: for all that the patch covers.
     };
     struct NewConstant
     {

@@ -132,6 +132,8 @@ constexpr Rule kEpilogues[]{
     {"fuse-activation", RuleKind::kFuse, "A convolution or product applies the activation that follows.",
         fuseActivationIntoEpilogue},
     {"fuse-residual", RuleKind::kFuse, "A convolution or product adds the residual branch.", fuseResidualIntoEpilogue},
+    {"fold-linear-step", RuleKind::kFuse, "A factor and shift behind an activation go into the next weights.",
+        foldLinearStep},
 };
 
 constexpr Rule kFewBits[]{

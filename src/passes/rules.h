@@ -33,6 +33,7 @@ Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);
 Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);
 Rewrite foldOperandFactor(Graph const& graph, Node const& node);
 Rewrite foldChannelAffine(Graph const& graph, Node const& node);
+Rewrite foldLinearStep(Graph const& graph, Node const& node);
 
 // Quantization.
 Rewrite dequantizeReshapedWeights(Graph const& graph, Node const& node);

@@ -561,6 +561,76 @@ output %y
 )");
 }
 
+TEST(Rules, foldLinearStepPutsFactorAndShiftIntoTheNextWeights)
+{
+    expectRewrite("fold-linear-step", R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,2,1,1] = [1,2,3,4]
+const %b : float32[2] = [10,20]
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=9, alpha=0.16666666, beta=0.5},{kind=13, alpha=2, beta=0.5}]}}
+%y = Convolution(%c, %v, %b) {NbOutputMaps=2, KernelSizeNd=(1,1), NbGroups=2, epilogue={steps=[{kind=2}]}}
+output %y
+)",
+        R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,2,1,1] = [2,4,6,8]
+const %b : float32[2] = [11.5,23.5]
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=9, alpha=0.16666666, beta=0.5}]}}
+%y = Convolution(%c, %v, %b) {NbOutputMaps=2, KernelSizeNd=(1,1), NbGroups=2, epilogue={steps=[{kind=2}]}}
+output %y
+)");
+}
+
+TEST(Rules, foldLinearStepPutsAFactorAloneBelowPadding)
+{
+    expectRewrite("fold-linear-step", R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,4,2,2] = random(2)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=2},{kind=13, alpha=2}]}}
+%y = Convolution(%c, %v) {NbOutputMaps=2, KernelSizeNd=(2,2), PrePadding=(1,1)}
+output %y
+)",
+        R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,4,2,2] = random(3)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=2}]}}
+%y = Convolution(%c, %v, _) {NbOutputMaps=2, KernelSizeNd=(2,2), PrePadding=(1,1)}
+output %y
+)");
+}
+
+TEST(Rules, foldLinearStepLeavesAShiftBelowPadding)
+{
+    for (char const* const padding : {"PrePadding=(0,1)", "PostPadding=(1,0)", "PaddingMode=2"})
+        expectUnchanged("fold-linear-step",
+            std::string{R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,4,2,2] = random(2)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=2},{kind=13, alpha=2, beta=1}]}}
+%y = Convolution(%c, %v) {NbOutputMaps=2, KernelSizeNd=(2,2), )"}
+                + padding + R"(}
+output %y
+)");
+}
+
+TEST(Rules, foldLinearStepLeavesWhatOthersRead)
+{
+    expectUnchanged("fold-linear-step", R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,4,1,1] = random(2)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=2},{kind=13, alpha=2, beta=1}]}}
+%y = Convolution(%c, %v) {NbOutputMaps=2, KernelSizeNd=(1,1)}
+output %y
+output %c
+)");
+}
+
 TEST(Rules, fusePointwiseJoinsAChain)
 {
     expectRewrite("fuse-pointwise", R"(
