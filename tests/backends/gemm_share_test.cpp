@@ -18,7 +18,7 @@ TEST(GemmShare, everyPanelOfEveryRowBelongsToOneLane)
                 std::vector<int> owners(static_cast<size_t>(rows * panelsOf(columns)), 0);
                 for (int32_t lane = 0; lane < lanes; ++lane)
                 {
-                    GemmShare const share = shareOf(rows, columns, lane, lanes);
+                    GemmShare const share = shareOf({rows, columns, 64, 64}, lane, lanes);
                     for (int64_t row = share.firstRow; row < share.lastRow; ++row)
                         for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
                             ++owners[static_cast<size_t>(row * panelsOf(columns) + panel)];
@@ -34,7 +34,7 @@ TEST(GemmShare, fewPanelsAreSharedByRowsToo)
     int64_t most{0};
     for (int32_t lane = 0; lane < 16; ++lane)
     {
-        GemmShare const share = shareOf(196, 96, lane, 16);
+        GemmShare const share = shareOf({196, 96, 576, 576}, lane, 16);
         most = std::max(most, (share.lastRow - share.firstRow) * (share.lastPanel - share.firstPanel));
     }
     EXPECT_LE(most, 2 * 196 * 6 / 16);

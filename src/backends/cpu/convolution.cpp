@@ -25,6 +25,7 @@ class PreparedConvolution final : public LineStep
         GemmEpilogue epilogue, bool isLinear, int32_t threads)
         : mLoaded{std::move(loaded)},
           mGeometry{geometry},
+          mSize{gemmSizeOf(geometry)},
           mEpilogue{std::move(epilogue)},
           mIsLinear{isLinear},
           mThreads{std::max(threads, 1)},
@@ -93,9 +94,7 @@ class PreparedConvolution final : public LineStep
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
         if (lane.index >= lanes)
             return Done{};
-        Geometry const& g = mGeometry;
-        int64_t const rows = g.images * g.window.outHeight * g.window.outWidth;
-        GemmShare const share = shareOf(rows, g.maps / g.groups, lane.index, lanes, rowGrain<T>());
+        GemmShare const share = shareOf(mSize, lane.index, lanes, rowGrain<T>());
         multiply(call, share, 0, static_cast<float*>(call.scratch) + lane.index * mLaneFloats);
         return Done{};
     }
@@ -142,6 +141,7 @@ class PreparedConvolution final : public LineStep
 
     std::shared_ptr<LoadedConvolution const> mLoaded;
     Geometry mGeometry;
+    GemmSize mSize;
     GemmEpilogue mEpilogue;
     bool mIsLinear;
     int32_t mThreads;

@@ -112,7 +112,8 @@ class VolumeProducts
     {
         int64_t const rows = mPlanes.images * mPlanes.outDepth * mWindow.outHeight * mWindow.outWidth;
         int64_t const maps = mLoaded->maps;
-        GemmShare const share = shareOf(rows, maps, lane.index, lane.count, rowGrain<T>());
+        int64_t const depth = mWindow.kernelHeight * mWindow.kernelWidth * mPlanes.taps * mPlanes.channels;
+        GemmShare const share = shareOf({rows, maps, depth, depth}, lane.index, lane.count, rowGrain<T>());
         BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
         for (int64_t group = 0; group < mPlanes.groups; ++group)
         {

@@ -3,6 +3,8 @@
 
 #include "backends/cpu/packing.h"
 
+#include <algorithm>
+
 namespace tenon::cpu
 {
 
@@ -40,6 +42,15 @@ Geometry geometryOf(Convolution const& layer, std::vector<int64_t> const& in, st
     g.isDirect = w.kernelHeight == 1 && w.kernelWidth == 1 && w.strideX == 1 && w.strideY == 1 && w.padTop == 0
         && w.padLeft == 0 && w.inHeight == w.outHeight && w.inWidth == w.outWidth;
     return g;
+}
+
+GemmSize gemmSizeOf(Geometry const& g) noexcept
+{
+    GemmWindow const& w = g.window;
+    int64_t const channels = g.channels / g.groups;
+    int64_t const depth = w.kernelHeight * w.kernelWidth * channels;
+    return {g.images * w.outHeight * w.outWidth, g.maps / g.groups, depth,
+        std::min(w.strideY * w.strideX * channels, depth)};
 }
 
 bool isDepthwise(Convolution const& layer, TensorType const& in)

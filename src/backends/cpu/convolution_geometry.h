@@ -23,6 +23,8 @@ struct Geometry
 
 //! For concrete extents of input and output.
 Geometry geometryOf(Convolution const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out);
+//! Of a product per group whose rows are the windows.
+GemmSize gemmSizeOf(Geometry const& g) noexcept;
 //! One kernel per channel.
 bool isDepthwise(Convolution const& layer, TensorType const& in);
 //! Why a convolution is none over depth whose planes kernels of images can do; empty: it is one.

@@ -50,7 +50,7 @@ double costApart(Geometry const& g, int64_t side, int64_t tiles, int64_t lanes)
 //! Lanes that share transformed tiles, and read what others have transformed.
 double costTogether(Geometry const& g, int64_t side, int64_t tiles, int64_t lanes)
 {
-    GemmShare const share = shareOf(tiles, g.maps, 0, static_cast<int32_t>(lanes));
+    GemmShare const share = shareOf({tiles, g.maps, g.channels, g.channels}, 0, static_cast<int32_t>(lanes));
     auto const rows = static_cast<double>(share.lastRow - share.firstRow);
     auto const maps = static_cast<double>((share.lastPanel - share.firstPanel) * kPanel);
     auto const others = static_cast<double>(lanes - 1) / static_cast<double>(lanes);
@@ -176,7 +176,8 @@ class PreparedWinograd final : public HostPrepared
             isa.winogradInput(tiles, first, last, in + first * mTiles.channels, mCount * mTiles.channels);
             return;
         }
-        GemmShare const share = shareOf(mCount, mTiles.maps, lane.index, lane.count);
+        GemmShare const share =
+            shareOf({mCount, mTiles.maps, mTiles.channels, mTiles.channels}, lane.index, lane.count);
         if (share.firstRow >= share.lastRow || share.firstPanel >= share.lastPanel)
             return;
         multiply(in, out, mCount, mCount, share);

@@ -136,16 +136,17 @@ TENON_INLINE void storeSums(
     Mask const mask = firstLanes(count);
     Register const low = splatRegister(d.low);
     Register const high = splatRegister(d.high);
+    if (d.residual != nullptr)
 #pragma GCC unroll 16
-    for (int i = 0; i < P; ++i)
-    {
-        if (d.residual != nullptr)
+        for (int i = 0; i < P; ++i)
         {
             T const* const r = d.residual + (row + i) * d.residualStride + c;
             sum[i] = sum[i] + (isCut ? loadRegister(r, mask) : loadRegister(r));
         }
-        sum[i] = min(high, max(low, sum[i]));
-    }
+    if (isBounded(d))
+#pragma GCC unroll 16
+        for (int i = 0; i < P; ++i)
+            sum[i] = min(high, max(low, sum[i]));
     if (tile.shortSteps > 0)
         applyShort(d.steps, tile.shortSteps, sum);
 #pragma GCC unroll 16

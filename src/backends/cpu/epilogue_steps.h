@@ -83,6 +83,14 @@ TENON_INLINE F16 loadExtra(GemmStep<T> const& step, int64_t row, int64_t column,
     return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
+//! Whether sums are clamped at all. Work: Gemm or Depthwise.
+template <typename Work>
+TENON_INLINE bool isBounded(Work const& work)
+{
+    constexpr float kInfinity{__builtin_inff()};
+    return work.low > -kInfinity || work.high < kInfinity;
+}
+
 //! Whether a step takes few instructions and no operand, so that sums go through it before they are stored.
 TENON_INLINE bool isShort(StepForm const& step)
 {

@@ -13,17 +13,33 @@ namespace tenon::cpu
 
 namespace
 {
-//! Cycles of the lane with most to do when lanes stand in `across` columns and `lanes / across` rows: its products, and
-//! what it reads that others read too: a part of b when rows are shared (it comes from memory), one of a when columns
-//! are (it comes from a cache). Up to the depth, which all have in common.
-int64_t costOfGrid(int64_t rows, int64_t panels, int64_t across, int64_t down, int64_t grain)
+//! Rows of the lane with most of them.
+int64_t mostRows(int64_t rows, int64_t down, int64_t grain)
 {
     int64_t const grains = (rows + grain - 1) / grain;
-    int64_t const ownRows = std::min((grains + down - 1) / down * grain, rows);
-    int64_t const ownPanels = (panels + across - 1) / across;
-    int64_t const ofB = down > 1 ? ownPanels * kPanel * 2 : 0;
-    int64_t const ofA = across > 1 ? ownRows / 2 : 0;
-    return ownRows * ownPanels + ofB + ofA;
+    int64_t const most = (grains + down - 1) / down;
+    int64_t const ofLast = rows - (grains - most) * grain;
+    int64_t const ofOthers = down == 1 ? 0 : (grains % down == 1 ? most - 1 : most) * grain;
+    return std::max(ofLast, ofOthers);
+}
+
+//! Of tiles of four vectors.
+constexpr int64_t kFineGrain{6};
+
+//! Cycles of the lane with most to do when lanes stand in `across` columns and `down` rows: its products, and what it
+//! waits for. Weights come from memory or the last cache, one line after the other. What stands in columns of others
+//! comes from their caches: of a fetched ahead, of the result when the next step reads its rows, as others left it.
+double costOfGrid(GemmSize const& size, int64_t across, int64_t down, int64_t grain)
+{
+    constexpr double kPerWeight{0.5};
+    constexpr double kPerForeignElement{1.0};
+    constexpr double kPerForeignResult{6.0};
+    auto const rows = static_cast<double>(mostRows(size.rows, down, grain));
+    auto const columns = static_cast<double>((panelsOf(size.columns) + across - 1) / across * kPanel);
+    auto const depth = static_cast<double>(size.depth);
+    double const foreign = 1.0 - 1.0 / static_cast<double>(across);
+    return rows * columns / kPanel * depth + kPerWeight * columns * depth
+        + foreign * rows * (kPerForeignElement * static_cast<double>(size.perRow) + kPerForeignResult * columns);
 }
 } // namespace
 
@@ -52,7 +68,7 @@ int64_t gemmScratch(int64_t depth, bool hasPanels) noexcept
 template <typename T>
 int64_t rowGrain() noexcept
 {
-    return usesAmx<T>() ? kAmxRows : kRowGrain;
+    return usesAmx<T>() ? kAmxRows : kFineGrain;
 }
 
 #define TENON_ROW(T)                                                                                                   \
@@ -61,15 +77,16 @@ int64_t rowGrain() noexcept
 TENON_FOR_EACH_STORAGE(TENON_ROW);
 #undef TENON_ROW
 
-GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes, int64_t grain) noexcept
+GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t grain) noexcept
 {
-    int64_t const panels = panelsOf(columns);
+    int64_t const rows = size.rows;
+    int64_t const panels = panelsOf(size.columns);
     if (lanes <= 1)
         return {0, rows, 0, panels};
     int64_t across{1};
-    int64_t least{std::numeric_limits<int64_t>::max()};
+    double least{std::numeric_limits<double>::infinity()};
     for (int64_t wide = 1; wide <= std::min<int64_t>(lanes, panels); ++wide)
-        if (int64_t const cost = costOfGrid(rows, panels, wide, lanes / wide, grain); cost < least)
+        if (double const cost = costOfGrid(size, wide, lanes / wide, grain); cost < least)
         {
             least = cost;
             across = wide;

@@ -123,6 +123,15 @@ struct GemmShare
 inline constexpr int64_t kRowGrain{12};
 template <typename T>
 int64_t rowGrain() noexcept;
-GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
+
+//! What lanes share.
+struct GemmSize
+{
+    int64_t rows{0};
+    int64_t columns{0};
+    int64_t depth{1};
+    int64_t perRow{1}; //!< Elements of a that a row has and the rows before it do not.
+};
+GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
 
 } // namespace tenon::cpu

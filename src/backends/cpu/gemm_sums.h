@@ -127,15 +127,17 @@ TENON_INLINE void storeSums(Tile const& tile, Sums<R, V, Half>& sums, int64_t la
                 float const* const p = residual + r * g.residualStride + v * kLanes;
                 x[r] = x[r] + (isCut ? load(p, mask) : load(p));
             }
-#pragma GCC unroll 32
-        for (int r = 0; r < R; ++r)
-        {
-            x[r] = min(high, max(low, x[r]));
-            if constexpr (!IsShort)
-                put(r, x[r]);
-        }
         if constexpr (!IsShort)
+        {
+#pragma GCC unroll 32
+            for (int r = 0; r < R; ++r)
+                put(r, min(high, max(low, x[r])));
             continue;
+        }
+        if (isBounded(g))
+#pragma GCC unroll 32
+            for (int r = 0; r < R; ++r)
+                x[r] = min(high, max(low, x[r]));
         applyShort(g.steps, shortCount, x);
 #pragma GCC unroll 32
         for (int r = 0; r < R; ++r)

@@ -81,8 +81,7 @@ class PreparedInt8Convolution final : public HostPrepared
         if (lane.index >= lanes)
             return Done{};
         int64_t const maps = g.maps / g.groups;
-        int64_t const rows = g.images * g.window.outHeight * g.window.outWidth;
-        GemmShare const share = shareOf(rows, maps, lane.index, lanes, int8RowGrain());
+        GemmShare const share = shareOf(gemmSizeOf(g), lane.index, lanes, int8RowGrain());
         for (int64_t group = 0; group < g.groups; ++group)
         {
             Int8Gemm gemm;

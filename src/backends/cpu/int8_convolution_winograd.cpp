@@ -104,7 +104,7 @@ Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry
         work.in = static_cast<int8_t const*>(call.inputs[0]);
         work.zeros = zeros.data();
         work.finish = epilogue.bind(call, scaling, 0, 0);
-        int8Functions().runInt8Tiles(work, shareOf(tiles, work.maps, lane.index, lanes),
+        int8Functions().runInt8Tiles(work, shareOf({tiles, work.maps, work.channels, work.channels}, lane.index, lanes),
             static_cast<int8_t*>(call.scratch) + lane.index * laneBytes);
     };
     return teamStep(std::move(run), static_cast<size_t>(threads * laneBytes));

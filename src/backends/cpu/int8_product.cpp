@@ -147,7 +147,8 @@ class PreparedInt8Product final : public HostPrepared
         auto const* const a = static_cast<int8_t const*>(call.inputs[0]);
         int64_t const stepA = mShapes.rows * mShapes.b.length;
         int64_t const end = (*std::max_element(mShapes.ofA.begin(), mShapes.ofA.end()) + 1) * stepA;
-        GemmShare const share = shareOf(mShapes.rows, mShapes.b.columns, lane, lanes, int8RowGrain());
+        GemmShare const share =
+            shareOf({mShapes.rows, mShapes.b.columns, mShapes.b.length, mShapes.b.length}, lane, lanes, int8RowGrain());
         for (size_t i = 0; i < mShapes.ofA.size(); ++i)
         {
             Int8Gemm gemm;

@@ -8,12 +8,14 @@ namespace tenon::cpu
 
 namespace
 {
-//! Bytes per lane of a tensor below which it stays in the second cache anyway; and of all strips of a lane together, so
-//! that weights and the strips' neighbours stay there beside them.
+//! Bytes per lane of a tensor below which it stays in the second cache anyway; where there are several lanes, below
+//! which so little of it goes from core to core that a step of its own is as good. And of all strips of a lane together,
+//! so that weights and the strips' neighbours stay there beside them.
 constexpr int64_t kLeastBytes{int64_t{384} << 10};
+constexpr int64_t kLeastSharedBytes{int64_t{48} << 10};
 constexpr int64_t kStripBytes{int64_t{512} << 10};
-//! Lanes make the lines at their seams twice: at most one of so many.
-constexpr int64_t kLeastLinesPerTwice{12};
+//! Lanes make the lines at their seams twice, which others would have to get from them: at most one of so many.
+constexpr int64_t kLeastLinesPerTwice{3};
 
 bool overlap(void const* a, int64_t aBytes, void const* b, int64_t bBytes) noexcept
 {
@@ -30,7 +32,7 @@ char* lineZero(char* memory, int64_t first, int64_t lineBytes) noexcept
 
 bool isLarge(LineForm const& form, int32_t lanes) noexcept
 {
-    return form.outBytes() / std::max(lanes, 1) >= kLeastBytes;
+    return form.outBytes() / std::max(lanes, 1) >= (lanes > 1 ? kLeastSharedBytes : kLeastBytes);
 }
 } // namespace
 
@@ -51,10 +53,21 @@ LineChain::LineChain(std::span<Launch const> launches, int32_t lanes) noexcept
         LineStep const* const step = hostPrepared(*launches[mCount].prepared).byLines();
         mMembers[mCount] = {&launches[mCount], step, step->lineForm()};
     }
-    while (mCount > 1 && (endsWide() || !isApart() || !findHeight() || !isWorthSeams(lanes)))
+    while (mCount > 1 && !isGood(lanes))
         --mCount;
     if (mCount == 1)
         mCount = 0;
+}
+
+bool LineChain::isGood(int32_t lanes) noexcept
+{
+    constexpr int64_t kCacheLine{64};
+    mHaloBytes = 0;
+    if (lanes > 1 && isInPlace())
+        for (size_t i = 1; i < mCount; ++i)
+            mHaloBytes += (mMembers[i].form.reach - 1) * mMembers[0].form.inLineBytes;
+    mHaloBytes = (mHaloBytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    return !endsWide() && isApart() && findHeight() && isWorthSeams(lanes);
 }
 
 bool LineChain::follows(Launch const& next, int32_t lanes) const noexcept
@@ -89,7 +102,7 @@ int64_t LineChain::bytesAt(int64_t height) noexcept
 bool LineChain::findHeight() noexcept
 {
     int64_t height = mMembers[mCount - 1].form.outHeight;
-    while (height > 0 && bytesAt(height) > kStripBytes)
+    while (height > 0 && bytesAt(height) > kStripBytes - mHaloBytes)
         height = height > 16 ? height / 2 : height - 1;
     mHeight = height;
     return height > 0;
@@ -117,12 +130,26 @@ bool LineChain::isWorthSeams(int32_t lanes) const noexcept
     return true;
 }
 
+bool LineChain::isInPlace() const noexcept
+{
+    Member const& head = mMembers[0];
+    Member const& last = mMembers[mCount - 1];
+    bool isInOrder = head.form.reach == 1 && !head.step->needsPreparing();
+    for (size_t i = 0; i < mCount; ++i)
+    {
+        LineForm const& form = mMembers[i].form;
+        isInOrder = isInOrder && form.stride == 1 && form.inHeight == form.outHeight && form.padTop < form.reach;
+    }
+    return isInOrder && last.launch->call.outputs[0] == head.launch->call.inputs[0]
+        && last.form.outLineBytes == head.form.inLineBytes;
+}
+
 bool LineChain::isApart() const noexcept
 {
     Member const& last = mMembers[mCount - 1];
     void const* const out = last.launch->call.outputs[0];
     Member const& head = mMembers[0];
-    if (overlap(out, last.form.outBytes(), head.launch->call.inputs[0], head.form.inBytes()))
+    if (!isInPlace() && overlap(out, last.form.outBytes(), head.launch->call.inputs[0], head.form.inBytes()))
         return false;
     for (size_t i = 0; i < mCount; ++i)
         for (size_t k = 1; k < mMembers[i].launch->inputCount; ++k)
@@ -149,29 +176,55 @@ LineChain::Lines LineChain::inputOf(LineForm const& form, Lines lines) noexcept
     return {image * form.inHeight + first, image * form.inHeight + last};
 }
 
+LineChain::Part LineChain::partOf(Lane const& lane) const noexcept
+{
+    Member const& head = mMembers[0];
+    LineForm const& form = mMembers[mCount - 1].form;
+    int32_t const lanes = std::min(lane.count, head.form.lanes);
+    if (lane.index >= lanes)
+        return {nullptr, {0, 0}, {0, 0}};
+    auto const [first, last] = Lane{lane.index, lanes}.part(form.images * form.outHeight);
+    Lines top{first, first + 1};
+    Lines bottom{last - 1, last};
+    for (size_t i = mCount - 1; mHaloBytes > 0 && first < last && i > 0; --i)
+    {
+        top = inputOf(mMembers[i].form, top);
+        bottom = inputOf(mMembers[i].form, bottom);
+    }
+    char* const memory = static_cast<char*>(head.launch->call.scratch) + head.form.ownScratch;
+    return {
+        memory + lane.index * kStripBytes, {first, last}, {std::min(top.first, first), std::max(bottom.last, last)}};
+}
+
+void LineChain::keepHalo(Part const& part) const noexcept
+{
+    Member const& head = mMembers[0];
+    if (part.own.first == part.own.last)
+        return;
+    auto const* const from = static_cast<char const*>(head.launch->call.inputs[0]);
+    char* to = part.memory + kStripBytes - mHaloBytes;
+    for (Lines const lines : {Lines{part.touched.first, part.own.first}, Lines{part.own.last, part.touched.last}})
+        to = std::copy(from + lines.first * head.form.inLineBytes, from + lines.last * head.form.inLineBytes, to);
+}
+
 void LineChain::run(Lane const& lane) const
 {
     Member const& head = mMembers[0];
     LineForm const& form = mMembers[mCount - 1].form;
+    Part const part = partOf(lane);
     if (lane.stage + 1 < stages())
-        return head.step->prepareLines(head.launch->call, lane);
-    int32_t const lanes = std::min(lane.count, head.form.lanes);
-    if (lane.index >= lanes)
-        return;
-    char* const memory =
-        static_cast<char*>(head.launch->call.scratch) + head.form.ownScratch + lane.index * kStripBytes;
-    auto const [first, last] = Lane{lane.index, lanes}.part(form.images * form.outHeight);
+        return mHaloBytes > 0 ? keepHalo(part) : head.step->prepareLines(head.launch->call, lane);
     Done done{};
-    for (int64_t at = first; at < last;)
+    for (int64_t at = part.own.first; at < part.own.last;)
     {
         int64_t const endOfImage = (at / form.outHeight + 1) * form.outHeight;
-        int64_t const end = std::min({at + mHeight, last, endOfImage});
-        runStrip({at, end}, memory, done);
+        int64_t const end = std::min({at + mHeight, part.own.last, endOfImage});
+        runStrip({at, end}, part, done);
         at = end;
     }
 }
 
-void LineChain::runStrip(Lines lines, char* memory, Done& done) const
+void LineChain::runStrip(Lines lines, Part const& part, Done& done) const
 {
     std::array<Lines, kMaxSteps> fresh;
     fresh[mCount - 1] = lines;
@@ -181,27 +234,45 @@ void LineChain::runStrip(Lines lines, char* memory, Done& done) const
         fresh[i].first = std::min(std::max(fresh[i].first, done[i]), fresh[i].last);
         done[i] = std::max(done[i], fresh[i].last);
     }
-    for (size_t i = 0; i < mCount; ++i)
+    if (fresh[0].first < fresh[0].last)
+        runHead(fresh[0], part);
+    for (size_t i = 1; i < mCount; ++i)
         if (fresh[i].first < fresh[i].last)
-            runMember(i, fresh[i], memory);
+            runMember(i, fresh[i], part, part.memory + mMembers[i - 1].position);
 }
 
-void LineChain::runMember(size_t index, Lines lines, char* memory) const
+void LineChain::runHead(Lines lines, Part const& part) const
+{
+    Member const& head = mMembers[0];
+    if (mHaloBytes == 0)
+        return runMember(0, lines, part, head.launch->call.inputs[0]);
+    char* const above = part.memory + kStripBytes - mHaloBytes;
+    char* const below = above + (part.own.first - part.touched.first) * head.form.inLineBytes;
+    struct Piece
+    {
+        Lines lines;
+        void const* input;
+    };
+    Piece const pieces[]{{{lines.first, std::min(lines.last, part.own.first)},
+                             lineZero(above, part.touched.first, head.form.inLineBytes)},
+        {{std::max(lines.first, part.own.first), std::min(lines.last, part.own.last)}, head.launch->call.inputs[0]},
+        {{std::max(lines.first, part.own.last), lines.last}, lineZero(below, part.own.last, head.form.inLineBytes)}};
+    for (Piece const& piece : pieces)
+        if (piece.lines.first < piece.lines.last)
+            runMember(0, piece.lines, part, piece.input);
+}
+
+void LineChain::runMember(size_t index, Lines lines, Part const& part, void const* input) const
 {
     Member const& member = mMembers[index];
     std::array<void const*, kMaxOperands> inputs;
     std::copy_n(member.launch->call.inputs, member.launch->inputCount, inputs.begin());
+    inputs[0] = input;
     void* output = member.launch->call.outputs[0];
     Call call = member.launch->call;
     call.inputs = inputs.data();
     call.outputs = &output;
-    LineShare share{lines.first, lines.last};
-    if (index > 0)
-    {
-        Member const& before = mMembers[index - 1];
-        inputs[0] = memory + before.position;
-        share.inRing = before.room;
-    }
+    LineShare share{lines.first, lines.last, index > 0 ? mMembers[index - 1].room : 0};
     if (index == mCount - 1)
         return member.step->runLines(call, share);
     // To its own ring, which may end within the lines.
@@ -210,7 +281,7 @@ void LineChain::runMember(size_t index, Lines lines, char* memory) const
         int64_t const round = at / member.room * member.room;
         share.first = at;
         share.last = std::min(lines.last, round + member.room);
-        output = lineZero(memory + member.position, round, member.form.outLineBytes);
+        output = lineZero(part.memory + member.position, round, member.form.outLineBytes);
         member.step->runLines(call, share);
     }
 }

@@ -22,7 +22,7 @@ class LineChain
     }
     int32_t stages() const noexcept
     {
-        return mMembers[0].step->needsPreparing() ? 2 : 1;
+        return mHaloBytes > 0 || mMembers[0].step->needsPreparing() ? 2 : 1;
     }
     //! One lane's part of a stage.
     void run(Lane const& lane) const;
@@ -47,9 +47,18 @@ class LineChain
         int64_t first;
         int64_t last;
     };
+    //! One lane's.
+    struct Part
+    {
+        char* memory;
+        Lines own;     //!< Of the last output.
+        Lines touched; //!< Of the first operand, where the last output takes its place.
+    };
     using Done = std::array<int64_t, kMaxSteps>;
 
     static Lines inputOf(LineForm const& form, Lines lines) noexcept;
+    //! Whether the steps so far go together.
+    bool isGood(int32_t lanes) noexcept;
     bool follows(Launch const& next, int32_t lanes) const noexcept;
     //! Strips as high as memory allows; false when not even a line fits.
     bool findHeight() noexcept;
@@ -57,14 +66,22 @@ class LineChain
     //! Whether it would leave a tensor for the next chain that is larger than the one before.
     bool endsWide() const noexcept;
     bool isWorthSeams(int32_t lanes) const noexcept;
+    //! Whether the last output takes the place of the first operand, each line of which is read before that line is
+    //! written, but for those that other lanes write.
+    bool isInPlace() const noexcept;
     //! Whether the last output shares memory with what is read while it is written.
     bool isApart() const noexcept;
-    void runStrip(Lines lines, char* memory, Done& done) const;
-    void runMember(size_t index, Lines lines, char* memory) const;
+    Part partOf(Lane const& lane) const noexcept;
+    //! Of the first operand, those that other lanes will write over.
+    void keepHalo(Part const& part) const noexcept;
+    void runStrip(Lines lines, Part const& part, Done& done) const;
+    void runHead(Lines lines, Part const& part) const;
+    void runMember(size_t index, Lines lines, Part const& part, void const* input) const;
 
     std::array<Member, kMaxSteps> mMembers;
     size_t mCount{0};
     int64_t mHeight{0};
+    int64_t mHaloBytes{0}; //!< At the end of a lane's memory.
 };
 
 } // namespace tenon::cpu

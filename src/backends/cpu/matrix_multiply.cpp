@@ -169,8 +169,8 @@ class PreparedProduct final : public HostPrepared
         bool const isWhole =
             lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
-        GemmShare const share =
-            shareOf(mShapes.rows, mShapes.columns, isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
+        GemmShare const share = shareOf({mShapes.rows, mShapes.columns, mShapes.depth, mShapes.depth},
+            isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
         for (int64_t i = first; i < last; ++i)
         {
             Gemm<T> whole = product(call, i, packed, turned);

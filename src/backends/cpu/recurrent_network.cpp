@@ -169,13 +169,16 @@ class PreparedRecurrentNetwork final : public HostPrepared
     }
 
   private:
-    //! Steps whose sums stay in the second cache.
+    //! Steps whose sums stay in the second cache, about: a few that are left over would read all weights once more.
     static int64_t stretchOf(RecurrentShapes const& s)
     {
         constexpr int64_t kFloats{int64_t{96} << 10};
         constexpr int64_t kLeastRows{48};
         int64_t const rows = std::max(kFloats / std::max<int64_t>(s.units * s.gates, 1), kLeastRows);
-        return std::clamp<int64_t>(rows / std::max<int64_t>(s.batch, 1), 1, std::max<int64_t>(s.steps, 1));
+        int64_t const steps = std::max<int64_t>(s.steps, 1);
+        int64_t const fitting = std::max<int64_t>(rows / std::max<int64_t>(s.batch, 1), 1);
+        int64_t const stretches = std::max<int64_t>((steps + fitting / 2) / fitting, 1);
+        return (steps + stretches - 1) / stretches;
     }
     //! Lanes of a group that work on steps: a barrier takes as long as some products.
     int64_t workers(int64_t lanes) const
@@ -287,7 +290,8 @@ class PreparedRecurrentNetwork final : public HostPrepared
         gemm.bias = scratch + mScratch.bias;
         gemm.low = -std::numeric_limits<float>::infinity();
         gemm.high = std::numeric_limits<float>::infinity();
-        storageFunctions<float>().runGemm(gemm, shareOf(gemm.rows, columns, lane.index, lane.count), nullptr);
+        storageFunctions<float>().runGemm(
+            gemm, shareOf({gemm.rows, columns, gemm.length, gemm.length}, lane.index, lane.count), nullptr);
     }
     //! `team`: who meets after each step; null: nobody does, and one lane of the group does it all.
     void runSteps(Call const& call, int64_t first, int64_t last, RecurrentGroup const& group, Lane const* team) const
