@@ -6,6 +6,8 @@ import numpy as np
 import tensorrt as trt
 from PIL import Image
 
+if len(sys.argv) != 3:
+    sys.exit("usage: classify.py NETWORK.onnx PICTURE")
 logger = trt.Logger(trt.Logger.WARNING)
 builder = trt.Builder(logger)
 network = builder.create_network()

@@ -82,7 +82,8 @@ def test_where_nothing_can_be_written_is_said_before_the_build(
 def test_build_says_what_it_wrote(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "a.plan"
     done = tenon("build", model, "-o", target, "--shapes", RANGE)
-    assert str(target) in done.stdout and target.stat().st_size > 0
+    size, unit = re.match(rf"{target}: ([\d.]+) (B|KiB) in [\d.]+ s\n", done.stdout).groups()
+    assert float(size) * {"B": 1, "KiB": 1024}[unit] == pytest.approx(target.stat().st_size, rel=0.01)
     assert done.stderr == ""  # Quiet in a pipe: no bar, no warnings.
     assert not list(tmp_path.glob("*.part"))
     verbose = tenon("build", model, "-o", target, "--shapes", RANGE, "-v")
@@ -237,7 +238,9 @@ def test_inspect_plan_and_model(model: pathlib.Path, plan: pathlib.Path) -> None
 
 
 def test_verify_agrees_and_counts(model: pathlib.Path, plan: pathlib.Path) -> None:
-    assert "steps compared with the reference" in tenon("verify", plan, "--shapes", "x=7x8").stdout
+    text = tenon("verify", plan, "--shapes", "x=7x8").stdout
+    assert re.search(r"^(\d+) of \1 steps compared with the reference", text, re.M)
+    assert re.fullmatch(r"verdict: OK, all [1-9]\d* compared steps agree", text.splitlines()[-1]), text
     report = json.loads(tenon("verify", model, "--shapes", RANGE, "--json").stdout)
     assert report["ok"] and report["first_divergence"] is None
     assert any(step["compared"] for step in report["steps"])
@@ -559,8 +562,12 @@ def test_verify_does_not_count_steps_that_run_the_reference_itself(model: pathli
     target = tmp_path / "ref.plan"
     tenon("build", model, "-o", target, "--shapes", RANGE, "--quiet", TENON_DEVICE="ref")
     done = tenon("verify", target, TENON_DEVICE="ref")
-    count = re.match(r"0 of (\d+) steps compared with the reference \((\d+) run the reference itself\)\n$", done.stdout)
-    assert count and count[1] == count[2] != "0", done.stdout
+    counted, left_out, verdict = done.stdout.splitlines()
+    count = re.fullmatch(r"0 of (\d+) steps compared with the reference", counted)
+    assert count and left_out == f"  {count[1]} not: its kernel is the reference itself" and count[1] != "0", (
+        done.stdout
+    )
+    assert verdict == "verdict: none of the steps could be compared"
     report = json.loads(tenon("verify", target, "--json", TENON_DEVICE="ref").stdout)
     assert all(not step["compared"] and "reference itself" in step["why"] for step in report["steps"])
 

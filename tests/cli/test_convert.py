@@ -197,3 +197,12 @@ def test_a_weight_that_several_read_is_written_once(tmp_path: pathlib.Path) -> N
     initializers = converted(tmp_path / "twice.plan", tmp_path / "shown.onnx", "--weights").graph.initializer
     assert len(initializers) >= 1 and len({tensor.raw_data for tensor in initializers}) == len(initializers)
     np.testing.assert_array_equal(numpy_helper.to_array(initializers[0]), weight)
+
+
+def test_it_says_what_it_wrote_in_a_unit_that_fits(
+    pictures: tuple[pathlib.Path, dict[str, np.ndarray]], tmp_path: pathlib.Path
+) -> None:
+    target = tmp_path / "shown.onnx"
+    said = tenon("convert", pictures[0], "-o", target).stdout
+    size, unit = re.fullmatch(rf"{target}: ([\d.]+) (B|KiB)\n", said).groups()
+    assert float(size) * {"B": 1, "KiB": 1024}[unit] == pytest.approx(target.stat().st_size, rel=0.01)

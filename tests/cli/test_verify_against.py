@@ -36,6 +36,7 @@ def test_a_model_agrees(model: pathlib.Path) -> None:
     assert report["nodes"] == report["compared"] == 2
     text = tenon("verify", model, "--shapes", RANGE, *AGAINST).stdout
     assert text.startswith("onnxruntime ") and "2 of 2 nodes compared" in text
+    assert text.splitlines()[-1] == "verdict: OK, all 2 compared nodes agree"
 
 
 def test_the_node_that_differs_is_named_and_not_those_behind_it(tmp_path: pathlib.Path) -> None:
@@ -44,6 +45,7 @@ def test_the_node_that_differs_is_named_and_not_those_behind_it(tmp_path: pathli
     wrong = doubled(tmp_path, "m2")
     done = tenon("verify", model, "--shapes", "x=4x8", *AGAINST, status=1, **wrong)
     assert "first node that differs: 'product2' (MatMul), output 'm2', element [" in done.stdout
+    assert done.stdout.splitlines()[-1] == "verdict: WRONG, 1 of 8 compared nodes differ"
     report = json.loads(tenon("verify", model, "--shapes", "x=4x8", "--json", *AGAINST, status=1, **wrong).stdout)
     (found,) = report["differ"]
     assert found["node"] == "product2" and found["number"] == 4 and len(found["index"]) == 2

@@ -53,3 +53,10 @@ def test_readme_example_names_the_classes_that_onnxruntime_names(tmp_path: pathl
     scores = references.ort_session(model).run(None, {"input": batch})[0][0]
     assert [int(line.split()[1].rstrip(":")) for line in printed] == np.argsort(-scores)[:5].tolist()
     assert np.allclose([float(line.split()[2]) for line in printed], np.sort(scores)[::-1][:5], atol=2e-3)
+
+
+def test_examples_say_what_they_want() -> None:
+    script = ROOT / "examples" / "python" / "classify.py"
+    for given in ([], ["network.onnx"], ["network.onnx", "a.png", "b.png"]):
+        done = subprocess.run([sys.executable, script, *given], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, "usage: classify.py NETWORK.onnx PICTURE\n")

@@ -213,6 +213,7 @@ void printReport(Json const& report, bool isVerbose)
             shownName(differ[i]["output"].get<std::string>()).c_str(), placeOf(differ[i]).c_str());
     if (differ.size() > 1 && !isVerbose)
         std::printf("%zu more differ: -v lists them\n", differ.size() - 1);
+    std::printf("%s\n", shownVerdict(report["compared"].get<size_t>(), differ.size(), "nodes").c_str());
 }
 } // namespace
 

@@ -4,6 +4,7 @@
 #include "interruption.h"
 #include "plan_text.h"
 #include "session.h"
+#include "texts.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -58,7 +59,7 @@ int build(BuildOptions const& options, Common const& common)
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
     if (!common.quiet)
         std::fprintf(isWrittenThrough(output) ? stderr : stdout, // The plan may have gone to standard output.
-            "%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
+            "%s: %s in %.1f s\n", output.c_str(), shownBytes(static_cast<double>(plan->size())).c_str(), spent.count());
     if (options.report)
         printReport(*plan, output, bar);
     return 0;

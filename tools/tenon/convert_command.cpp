@@ -67,7 +67,7 @@ int convertTo(ConvertOptions const& options, Common const& common)
         return kInterruptedStatus;
     writeFile(options.output, bytes.get(), size);
     if (!common.quiet && !isWrittenThrough(options.output))
-        std::printf("%s: %.1f MB\n", shownName(options.output).c_str(), static_cast<double>(size) / 1e6);
+        std::printf("%s: %s\n", shownName(options.output).c_str(), shownBytes(static_cast<double>(size)).c_str());
     return 0;
 }
 } // namespace

@@ -33,9 +33,9 @@ std::string shapeOf(Json const& extents)
     return text.empty() ? "scalar" : text;
 }
 
-double mebibytes(Json const& bytes)
+std::string bytesOf(Json const& bytes)
 {
-    return bytes.get<double>() / (1 << 20);
+    return shownBytes(bytes.get<double>());
 }
 
 void printIO(Json const& io)
@@ -53,7 +53,7 @@ void printProfiles(Json const& plan)
     {
         std::printf("profile %zu", number);
         if (plan["activation_bytes_per_profile"].size() > number)
-            std::printf(": activations up to %.1f MiB", mebibytes(plan["activation_bytes_per_profile"][number]));
+            std::printf(": activations up to %s", bytesOf(plan["activation_bytes_per_profile"][number]).c_str());
         std::printf("\n");
         for (auto const& [name, range] : profile.items())
             std::printf("  %s: %s to %s, best at %s\n", shownName(name).c_str(), shapeOf(range["min"]).c_str(),
@@ -124,8 +124,9 @@ void printPlan(Json const& plan, std::string const& path, PlanText const& wanted
     size_t steps{0};
     for (Json const& program : plan["programs"])
         steps = std::max(steps, program["steps"].size());
-    std::printf("plan %s: %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", titleOf(plan, path).c_str(),
-        mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), jsonText(plan["network_layers"]).c_str(), steps);
+    std::printf("plan %s: %s, weights %s; %s layers became %zu steps\n", titleOf(plan, path).c_str(),
+        bytesOf(plan["bytes"]).c_str(), bytesOf(plan["weights"]["bytes"]).c_str(),
+        jsonText(plan["network_layers"]).c_str(), steps);
     if (jsonText(plan["batch"]) != "explicit")
         std::printf("batch: %s\n", jsonText(plan["batch"]).c_str());
     printIO(plan["io"]);

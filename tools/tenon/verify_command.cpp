@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <limits>
 #include <list>
+#include <map>
 #include <optional>
 
 namespace tenon::cli
@@ -73,39 +74,49 @@ void printIndices(Json const& report)
             each["value"].dump().c_str(), each["index"].dump().c_str(), each["extent"].dump().c_str());
 }
 
-void printSteps(Json const& report, bool verbose)
+//! What the steps of a report say together.
+struct Tally
 {
-    size_t compared{0};
-    size_t own{0};
-    double worst{0.0};
-    std::string worstStep;
-    for (Json const& step : report["steps"])
+    explicit Tally(Json const& report)
     {
-        bool const isCompared = step["compared"].get<bool>();
-        compared += isCompared ? 1 : 0;
-        own += !isCompared && step["ok"].get<bool>() ? 1 : 0;
-        double const units = isCompared && step["worst"].is_number() ? step["worst"].get<double>() : 0.0;
-        if (units > worst)
+        for (Json const& step : report["steps"])
         {
+            bool const isCompared = step["compared"].get<bool>();
+            bool const isOk = step["ok"].get<bool>();
+            compared += isCompared ? 1 : 0;
+            judged += isCompared || !isOk ? 1 : 0;
+            wrong += isOk ? 0 : 1;
+            if (!isCompared)
+                ++leftOut[step["why"].get<std::string>()];
+            double const units = isCompared && step["worst"].is_number() ? step["worst"].get<double>() : 0.0;
+            if (units <= worst)
+                continue;
             worst = units;
             worstStep = step["name"].get<std::string>();
         }
-        bool const isBad = isCompared && !step["ok"].get<bool>();
-        if (verbose || isBad)
-            std::printf("%-5s %-9.2e %s\n",
-                isBad            ? "WRONG"
-                    : isCompared ? "ok"
-                                 : "-",
-                isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
-                shownName(step["name"].get<std::string>()).c_str());
     }
-    std::printf("%zu of %zu steps compared with the reference", compared, report["steps"].size());
-    if (own > 0)
-        std::printf(" (%zu run the reference itself)", own);
-    if (!worstStep.empty())
-        std::printf("; nearest to its tolerance: '%s' at %.3f of it", shownName(worstStep).c_str(), worst);
-    std::printf("\n");
-    printIndices(report);
+    size_t compared{0};
+    size_t judged{0}; //!< With those whose layer the reference refused.
+    size_t wrong{0};
+    std::map<std::string, size_t> leftOut; //!< How many steps were not compared, by reason.
+    double worst{0.0};
+    std::string worstStep;
+};
+
+void printStep(Json const& step)
+{
+    bool const isCompared = step["compared"].get<bool>();
+    bool const isOk = step["ok"].get<bool>();
+    std::printf("%-5s %-9.2e %s\n",
+        !isOk            ? "WRONG"
+            : isCompared ? "ok"
+                         : "-",
+        isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
+        shownName(step["name"].get<std::string>()).c_str());
+}
+
+void printDivergence(Json const& report)
+{
     Json const& first = report["first_divergence"];
     if (first.is_null())
         return;
@@ -114,6 +125,23 @@ void printSteps(Json const& report, bool verbose)
     std::printf("first divergence: step '%s'%s, output %s, element %s: got %s, want %s\n", step.c_str(),
         layer == step ? "" : (" (layer '" + layer + "')").c_str(), first["output"].dump().c_str(),
         first["index"].dump().c_str(), first["got"].dump().c_str(), first["want"].dump().c_str());
+}
+
+void printReport(Json const& report, bool verbose)
+{
+    for (Json const& step : report["steps"])
+        if (verbose || !step["ok"].get<bool>())
+            printStep(step);
+    Tally const tally{report};
+    std::printf("%zu of %zu steps compared with the reference", tally.compared, report["steps"].size());
+    if (!tally.worstStep.empty())
+        std::printf("; nearest to its tolerance: '%s' at %.3f of it", shownName(tally.worstStep).c_str(), tally.worst);
+    std::printf("\n");
+    for (auto const& [why, count] : tally.leftOut)
+        std::printf("  %zu not: %s\n", count, shownMessage(why).c_str());
+    printIndices(report);
+    printDivergence(report);
+    std::printf("%s\n", shownVerdict(tally.judged, tally.wrong, "steps").c_str());
 }
 
 int verify(VerifyOptions const& options, Common const& common)
@@ -148,7 +176,7 @@ int verify(VerifyOptions const& options, Common const& common)
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else
-        printSteps(report, common.verbose);
+        printReport(report, common.verbose);
     return report["ok"].get<bool>() ? 0 : 1;
 }
 
@@ -189,8 +217,8 @@ void addVerify(CLI::App& app, Common const& common, int& status)
   tenon verify model.plan --input input=picture.npy
   tenon verify model.onnx --against onnxruntime
 The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
-inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
-output differs by more than atol + rtol * |reference|; -v lists all steps. Indices of Gather layers that are out of range
+inputs, so that an error is blamed on the step that made it. The last line is the verdict. Exit status 1 and the name of
+the first wrong step when an output differs by more than atol + rtol * |reference|; -v lists all steps. Indices of Gather layers that are out of range
 are named and make no difference to the status: the API gives 0 for them. Where neither is given, a sum of products may
 beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
 rounding.
