@@ -283,7 +283,7 @@ class Quick final : public Plugin
         int32_t const count = std::max(outputCount(), 0);
         std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
         int32_t const code = build.getOutputShapes(
-            in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, ShapeBuilder::asked());
+            in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder.asked());
         if (code != 0)
             return builder.problem().empty() ? failed("getOutputShapes()", code)
                                              : failed("getOutputShapes()", code).in(builder.problem());
@@ -302,7 +302,7 @@ class Quick final : public Plugin
         LaunchParams launch{builder};
         KernelArguments arguments{builder};
         int32_t const code = mOwn.ahead->getLaunchParams(
-            in.data(), ports.all.data(), ports.inputs, ports.outputs(), &launch, &arguments, ShapeBuilder::asked());
+            in.data(), ports.all.data(), ports.inputs, ports.outputs(), &launch, &arguments, builder.asked());
         for (std::string const& problem : {launch.problem(), builder.problem()})
             if (!problem.empty())
                 return badConfig("getLaunchParams() of plugin {}: {}", mIdentity.show(), problem);

@@ -33,7 +33,7 @@ class Dynamic final : public V2Family
             for (Shape const& shape : inputs)
                 in.push_back(builder.exprs(shape));
             auto const dims =
-                plugin().getOutputDimensions(i, in.data(), static_cast<int32_t>(in.size()), ShapeBuilder::asked());
+                plugin().getOutputDimensions(i, in.data(), static_cast<int32_t>(in.size()), builder.asked());
             auto shape = builder.shapeOf(dims);
             if (!shape)
             {

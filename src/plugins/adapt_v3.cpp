@@ -136,7 +136,7 @@ class V3 final : public Plugin
         }
         std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
         int32_t const code = build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), values.data(),
-            static_cast<int32_t>(values.size()), out.data(), count, ShapeBuilder::asked());
+            static_cast<int32_t>(values.size()), out.data(), count, builder.asked());
         if (code != 0)
             return builder.problem().empty() ? failed("getOutputShapes()", code)
                                              : failed("getOutputShapes()", code).in(builder.problem());

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
+#include <memory>
 
 namespace tenon::plugins
 {
@@ -40,8 +40,9 @@ class Retired
 };
 
 thread_local ShapeBuilder* tLatest{nullptr};
+} // namespace
 
-//! The one object that all plugins get.
+//! What one call at a time gives its plugin, and no other call.
 class AskedBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder
 {
   public:
@@ -49,20 +50,70 @@ class AskedBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
     {
         mImpl = this;
     }
+    void bind(ShapeBuilder* builder) noexcept
+    {
+        std::scoped_lock const lock{mMutex};
+        mBound = builder;
+    }
     IDimensionExpr const* constant(int64_t value) noexcept override
     {
-        return tLatest == nullptr ? nullptr : tLatest->constant(value);
+        return ask([&](ShapeBuilder& builder) { return builder.constant(value); });
     }
     IDimensionExpr const* operation(
         DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept override
     {
-        return tLatest == nullptr ? nullptr : tLatest->operation(op, first, second);
+        return ask([&](ShapeBuilder& builder) { return builder.operation(op, first, second); });
     }
     IDimensionExpr const* declareSizeTensor(
         int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper) noexcept override
     {
-        return tLatest == nullptr ? nullptr : tLatest->declareSizeTensor(outputIndex, opt, upper);
+        return ask([&](ShapeBuilder& builder) { return builder.declareSizeTensor(outputIndex, opt, upper); });
     }
+
+  private:
+    template <typename Question>
+    IDimensionExpr const* ask(Question const& question) noexcept
+    {
+        if (tLatest != nullptr)
+            return question(*tLatest);
+        std::scoped_lock const lock{mMutex}; // The call does not end meanwhile.
+        return mBound == nullptr ? nullptr : question(*mBound);
+    }
+
+    std::mutex mMutex;
+    ShapeBuilder* mBound{nullptr};
+};
+
+namespace
+{
+//! Builders that no call has: as many as there were calls at once are ever made.
+class IdleBuilders
+{
+  public:
+    static IdleBuilders& all()
+    {
+        static auto& idle = *new IdleBuilders; // Plugins in static objects may still hold some at exit.
+        return idle;
+    }
+    AskedBuilder* take()
+    {
+        std::scoped_lock const lock{mMutex};
+        if (mIdle.empty())
+            return mMade.emplace_back(std::make_unique<AskedBuilder>()).get();
+        AskedBuilder* const taken = mIdle.back();
+        mIdle.pop_back();
+        return taken;
+    }
+    void giveBack(AskedBuilder* builder)
+    {
+        std::scoped_lock const lock{mMutex};
+        mIdle.push_back(builder);
+    }
+
+  private:
+    std::mutex mMutex;
+    std::vector<std::unique_ptr<AskedBuilder>> mMade;
+    std::vector<AskedBuilder*> mIdle;
 };
 } // namespace
 
@@ -97,24 +148,27 @@ bool DimensionExpr::isSizeTensor() const noexcept
 
 ShapeBuilder::ShapeBuilder(int32_t outputs, DataExtent dataExtent)
     : mOuter{tLatest},
+      mAsked{IdleBuilders::all().take()},
       mOutputs{outputs},
       mDataExtent{std::move(dataExtent)}
 {
     tLatest = this;
+    mAsked->bind(this);
 }
 
 ShapeBuilder::~ShapeBuilder()
 {
+    mAsked->bind(nullptr);
+    IdleBuilders::all().giveBack(mAsked);
     tLatest = mOuter;
     for (DimensionExpr& each : mExprs)
         each.retire();
     Retired::all().keep(std::move(mExprs));
 }
 
-nvinfer1::IExprBuilder& ShapeBuilder::asked()
+nvinfer1::IExprBuilder& ShapeBuilder::asked() const noexcept
 {
-    static auto& builder = *new AskedBuilder; // Plugins in static objects may still hold it at exit.
-    return builder;
+    return *mAsked;
 }
 
 DimensionExpr const* ShapeBuilder::own(ShapeExpr value, bool isSizeTensor)
@@ -133,6 +187,7 @@ DimensionExpr const* ShapeBuilder::known(IDimensionExpr const* expr) const noexc
 
 nvinfer1::DimsExprs ShapeBuilder::exprs(Shape const& shape)
 {
+    std::scoped_lock const lock{mMutex};
     nvinfer1::DimsExprs dims{};
     dims.nbDims = static_cast<int32_t>(shape.size());
     for (size_t i = 0; i < shape.size(); ++i)
@@ -144,6 +199,7 @@ Result<Shape> ShapeBuilder::shapeOf(nvinfer1::DimsExprs const& dims) const
 {
     if (dims.nbDims < 0 || dims.nbDims > nvinfer1::Dims::MAX_DIMS)
         return badArgument("it has rank {}, which is not within [0, {}]", dims.nbDims, nvinfer1::Dims::MAX_DIMS);
+    std::scoped_lock const lock{mMutex};
     Shape shape;
     for (int32_t i = 0; i < dims.nbDims; ++i)
     {
@@ -178,6 +234,7 @@ void ShapeBuilder::forgetSizeTensors() noexcept
 
 IDimensionExpr const* ShapeBuilder::constant(int64_t value) noexcept
 {
+    std::scoped_lock const lock{mMutex};
     try
     {
         return own(ShapeExpr{value});
@@ -192,6 +249,7 @@ IDimensionExpr const* ShapeBuilder::constant(int64_t value) noexcept
 IDimensionExpr const* ShapeBuilder::operation(
     DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept
 {
+    std::scoped_lock const lock{mMutex};
     try
     {
         DimensionExpr const* const a = known(&first);
@@ -267,6 +325,7 @@ Result<DimensionExpr const*> ShapeBuilder::declare(
 IDimensionExpr const* ShapeBuilder::declareSizeTensor(
     int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper) noexcept
 {
+    std::scoped_lock const lock{mMutex};
     try
     {
         auto declared = declare(outputIndex, opt, upper);

@@ -4,10 +4,12 @@
 #include "plugins/plugin.h"
 
 #include <deque>
+#include <mutex>
 
 namespace tenon::plugins
 {
 
+class AskedBuilder;
 class ShapeBuilder;
 
 class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::apiv::VDimensionExpr
@@ -37,7 +39,9 @@ class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::ap
 
 //! Lives as long as one call of the plugin; so do the expressions that it makes (K12). Those of the latest calls stay
 //! readable, but as what they no longer are: a plugin that kept one meets an error instead of foreign memory. The
-//! IExprBuilder that plugins see is always there (the public Python bindings of 10.9 ask the one of an earlier call).
+//! IExprBuilders that plugins see are never freed: the public Python bindings of 10.9 ask the one of an earlier call, so
+//! in a thread that asks a plugin each stands for that thread's latest call; elsewhere, in a thread of the plugin's own,
+//! for the call that it was given to.
 class ShapeBuilder final
 {
   public:
@@ -66,8 +70,8 @@ class ShapeBuilder final
     nvinfer1::IDimensionExpr const* declareSizeTensor(
         int32_t outputIndex, nvinfer1::IDimensionExpr const& opt, nvinfer1::IDimensionExpr const& upper) noexcept;
 
-    //! What plugins ask: the latest builder of the thread that is still there, or null.
-    static nvinfer1::IExprBuilder& asked();
+    //! What the plugin is given.
+    nvinfer1::IExprBuilder& asked() const noexcept;
 
   private:
     DimensionExpr const* own(ShapeExpr value, bool isSizeTensor = false);
@@ -77,6 +81,8 @@ class ShapeBuilder final
     bool dependsOnSize(ShapeExpr const& expr) const;
 
     ShapeBuilder* mOuter; //!< The thread's latest before this one.
+    AskedBuilder* mAsked;
+    mutable std::mutex mMutex; //!< Of what follows, which threads of the plugin may ask for.
     int32_t mOutputs;
     DataExtent mDataExtent;
     std::deque<DimensionExpr> mExprs;

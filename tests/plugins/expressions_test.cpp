@@ -1,6 +1,8 @@
 // Rules K12 to K14: what IExprBuilder and IDimensionExpr answer, while a plugin is asked and after.
 #include "plugins/hooked.h"
 
+#include <thread>
+
 namespace plugintest
 {
 namespace
@@ -120,6 +122,28 @@ TEST_F(DynamicExpressions, K12_buildersOfEarlierCallsAnswerNull)
     network->getLayer(0)->getOutput(0)->getDimensions();
     ASSERT_NE(kept, nullptr);
     EXPECT_EQ(kept->constant(5), nullptr);
+}
+
+//! A plugin may have its shapes computed by a thread of its own.
+TEST_F(DynamicExpressions, K12_aThreadOfThePluginsOwnMayAskTheBuilderOfTheCall)
+{
+    IExprBuilder* kept{nullptr};
+    hooks().shape = [&](DimsExprs const* in, IExprBuilder& builder) {
+        DimsExprs out = in[0];
+        std::thread{[&] {
+            kept = &builder;
+            out.d[1] = builder.operation(DimensionOperation::kPROD, *in[0].d[1], *builder.constant(3));
+        }}.join();
+        return out;
+    };
+    IPluginV2Layer* const layer = add(dims({2, 4}));
+    ASSERT_NE(layer, nullptr);
+    EXPECT_EQ(apitest::extents(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 12})) << logger.errors();
+    ASSERT_NE(kept, nullptr);
+    IDimensionExpr const* late = kept->constant(5);
+    EXPECT_EQ(late, nullptr) << "the call is over";
+    std::thread{[&] { late = kept->constant(5); }}.join();
+    EXPECT_EQ(late, nullptr) << "also for other threads";
 }
 
 //! All nine operations on two extents of run time, evaluated by a run.

@@ -102,7 +102,7 @@ class Batchless final : public OlderFace<IPluginV2IOExt>
             for (int32_t j = 0; j < dims.nbDims; ++j)
                 exprs.d[j] = builder.constant(dims.d[j]);
         }
-        return withoutBatch(body().outputDims(index, whole, ShapeBuilder::asked()));
+        return withoutBatch(body().outputDims(index, whole, builder.asked()));
     }
     size_t getWorkspaceSize(int32_t) const noexcept override
     {
