@@ -44,9 +44,12 @@ extern "C"
     //!    "first_divergence": null or {"step", "layer", "output", "index", "got", "want"},
     //!    "steps": [{"name", "layer", "compared": bool, "why": text, "ok": bool, "max_error",
     //!               "worst": error in units of its tolerance}],
-    //!    "indices_out_of_range": [{"step", "layer", "tensor", "index", "value", "extent"}]}
-    //! "why" tells why a step was not compared. An index of a Gather layer that is out of range gives 0, as the API
-    //! wants it, and is an error of the model or of its inputs as a rule: of each step the first one is listed.
+    //!    "indices_out_of_range": [{"step", "layer", "tensor", "index", "value", "extent",
+    //!                               "what": "index", "sequence length" or "sequence start", "why": text}]}
+    //! "why" of a step tells why it was not compared. An index of a Gather layer that is out of range gives 0, as the
+    //! API wants it; a length or start of sequences (attention, cache updates, recurrent networks, ragged softmax,
+    //! reversed sequences) that is out of range counts as the nearest that is not. Each is an error of the model or of
+    //! its inputs as a rule: of each step the first one is listed.
     TENON_CALL TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count,
         TenonVerifyOptions const* options, TenonText* problem) TENON_NOEXCEPT;
 

@@ -44,7 +44,9 @@ constexpr std::array kKnobs{
         "How builds choose among kernels: by estimate, the same on every machine, or by time, measured on the device.",
         "estimate time"},
     KnobInfo{Knob::kCheckIndices, "TENON_CHECK_INDICES", "switch", "off",
-        "Every run warns of indices of Gather layers that are out of range, which give 0 in silence otherwise."},
+        "Every run warns of indices of Gather layers, lengths and starts of sequences that are out of range, which "
+        "give 0 "
+        "or count as the nearest in silence otherwise."},
     KnobInfo{Knob::kGraphs, "TENON_GRAPHS", "switch", "on",
         "Runs on a GPU that come again for the same shapes and addresses are CUDA graphs; off: kernel after kernel."},
     KnobInfo{Knob::kDouble, "TENON_DOUBLE", "text", "keep",

@@ -11,6 +11,7 @@
 #include "layers/matrix_multiply.h"
 #include "layers/quantized_convolution.h"
 #include "layers/quantized_matrix_multiply.h"
+#include "layers/sequence_lengths.h"
 
 #include <algorithm>
 #include <cmath>
@@ -258,33 +259,79 @@ double StepReference::roundingStep(ObservedStep const& step) const
     return stepOfProduct(product->product.epilogue, product->outputScale);
 }
 
-std::string IndexOutOfRange::show() const
+std::string ValueOutOfRange::show() const
 {
-    return fmt::format("[layer '{}', tensor '{}'] the index {} at position {} is out of range: the axis has extent {}, "
-                       "and the API gives 0 for it",
-        shownName(layer), shownName(tensor), value, position, extent);
+    return fmt::format("[layer '{}', tensor '{}'] the {} {} at position {} is out of range: {}", shownName(layer),
+        shownName(tensor), what, value, position, why);
 }
 
-std::optional<IndexOutOfRange> StepReference::indexOutOfRange(ObservedStep const& step)
+std::optional<std::vector<int64_t>> StepReference::extentsOf(
+    PlanNode const& node, ObservedStep const& step, size_t i) const
+{
+    if (i >= node.inputs.size() || node.inputs[i] < 0)
+        return std::nullopt;
+    int32_t const weight = mPlan.graph.values.at(static_cast<size_t>(node.inputs[i])).weight;
+    if (weight >= 0)
+        return mPlan.weights.at(static_cast<size_t>(weight)).extents;
+    return i < step.inputs.size() ? std::optional{step.inputs[i].extents} : std::nullopt;
+}
+
+std::optional<ValueOutOfRange> StepReference::valueOutOfRange(ObservedStep const& step)
 {
     if (isCopy(step))
         return std::nullopt;
     PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
-    if (node.layer != Gather::kName || node.inputs.size() != 2 || node.inputs[0] < 0 || node.inputs[1] < 0)
-        return std::nullopt;
     Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    if (!layer) // What is wrong with the plan shows where the step is evaluated.
+        return std::nullopt;
+    return node.layer == Gather::kName ? indexOutOfRange(node, step, **layer) : lengthOutOfRange(node, step, **layer);
+}
+
+std::optional<ValueOutOfRange> StepReference::indexOutOfRange(
+    PlanNode const& node, ObservedStep const& step, Layer const& layer)
+{
+    std::optional<std::vector<int64_t>> const data = extentsOf(node, step, 0);
+    if (!data || !extentsOf(node, step, 1))
+        return std::nullopt;
     Result<std::optional<HostTensor>> const indices = operand(node, step, 1, true);
-    int32_t const weight = mPlan.graph.values.at(static_cast<size_t>(node.inputs[0])).weight;
-    bool const hasData = weight >= 0 || !step.inputs.empty();
-    if (!layer || !indices || !*indices || !hasData)
-        return std::nullopt; // What is wrong with the plan shows where the step is evaluated.
-    std::vector<int64_t> const& data =
-        weight >= 0 ? mPlan.weights.at(static_cast<size_t>(weight)).extents : step.inputs[0].extents;
-    std::optional<Gather::Outside> const outside = as<Gather>(**layer)->firstOutside(data, **indices);
+    if (!indices || !*indices)
+        return std::nullopt;
+    std::optional<Gather::Outside> const outside = as<Gather>(layer)->firstOutside(*data, **indices);
     if (!outside)
         return std::nullopt;
-    return IndexOutOfRange{step.index, layerOf(step), mPlan.graph.values.at(static_cast<size_t>(node.inputs[1])).name,
-        outside->position, outside->value, outside->extent};
+    return ValueOutOfRange{step.index, layerOf(step), mPlan.graph.values.at(static_cast<size_t>(node.inputs[1])).name,
+        outside->position, outside->value, outside->extent, "index",
+        fmt::format("the axis has extent {}, and the API gives 0 for it", outside->extent)};
+}
+
+std::optional<ValueOutOfRange> StepReference::lengthOutOfRange(
+    PlanNode const& node, ObservedStep const& step, Layer const& layer)
+{
+    for (SequenceLengths const& each : sequenceLengthsOf(layer))
+    {
+        auto const at = static_cast<size_t>(each.operand);
+        std::optional<std::vector<int64_t>> const rows = extentsOf(node, step, static_cast<size_t>(each.rows));
+        if (!rows || !extentsOf(node, step, at))
+            continue;
+        auto const axis =
+            static_cast<size_t>(each.axis < 0 ? each.axis + static_cast<int32_t>(rows->size()) : each.axis);
+        Result<std::optional<HostTensor>> const values = operand(node, step, at, true);
+        if (axis >= rows->size() || !values || !*values)
+            continue;
+        int64_t const count = (*rows)[axis];
+        std::optional<int64_t> const position = each.firstOutside(**values, count);
+        if (!position)
+            continue;
+        std::string const why = each.areStarts
+            ? fmt::format("there are {} rows, and no sequence begins before the one in front of it; what lies outside "
+                          "counts as the nearest end of the rows, and a sequence that ends before it begins as empty",
+                count)
+            : fmt::format("a sequence has 0 to {} rows; it counts as the nearest of these", count);
+        return ValueOutOfRange{step.index, layerOf(step),
+            mPlan.graph.values.at(static_cast<size_t>(node.inputs[at])).name, *position, (*values)->integer(*position),
+            count, each.areStarts ? "sequence start" : "sequence length", why};
+    }
+    return std::nullopt;
 }
 
 Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes)

@@ -14,17 +14,20 @@ namespace tenon::inspect
 //! A tensor in any layout as a row-major host tensor.
 Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
 
-//! An index of a Gather layer that picks nothing: the API gives 0 for it (rule E4).
-struct IndexOutOfRange
+//! An index of a Gather layer that picks nothing, for which the API gives 0 (rule E4), or a length or start of sequences
+//! that no rows have, which counts as the nearest one that some have.
+struct ValueOutOfRange
 {
     int32_t step{-1};
     std::string layer;
-    std::string tensor;  //!< That holds the index.
-    int64_t position{0}; //!< Of the index in it.
+    std::string tensor;  //!< That holds the value.
+    int64_t position{0}; //!< Of the value in it.
     int64_t value{0};
     int64_t extent{0}; //!< Of the axis that it should lie on.
+    std::string what;  //!< "index", "sequence length", "sequence start".
+    std::string why;
 
-    //! "[layer 'x', tensor 'ids'] index 100 at position 3 …".
+    //! "[layer 'x', tensor 'ids'] the index 100 at position 3 …".
     std::string show() const;
 };
 
@@ -57,14 +60,18 @@ class StepReference
     //! By how much the result of an int8 product may differ where a sum lies on the edge between two numbers that it
     //! can be rounded to; 0 for other layers.
     double roundingStep(ObservedStep const& step) const;
-    //! The first one of a step that stands for a Gather layer.
-    std::optional<IndexOutOfRange> indexOutOfRange(ObservedStep const& step);
+    //! The first one among what the step reads.
+    std::optional<ValueOutOfRange> valueOutOfRange(ObservedStep const& step);
 
   private:
     Result<std::vector<HostTensor>> evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes);
     Result<std::vector<HostTensor>> copied(ObservedStep const& step);
     //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
     Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
+    //! Extents of operand i; none when it is absent.
+    std::optional<std::vector<int64_t>> extentsOf(PlanNode const& node, ObservedStep const& step, size_t i) const;
+    std::optional<ValueOutOfRange> indexOutOfRange(PlanNode const& node, ObservedStep const& step, Layer const& layer);
+    std::optional<ValueOutOfRange> lengthOutOfRange(PlanNode const& node, ObservedStep const& step, Layer const& layer);
     Result<HostTensor> weight(int32_t index);
 
     Plan const& mPlan;

@@ -254,8 +254,8 @@ class Verifier
             verified.why = "random numbers, which are others in each run";
             return verified;
         }
-        if (std::optional<IndexOutOfRange> index = mReference.indexOutOfRange(step))
-            mReport.indices.push_back(*std::move(index));
+        if (std::optional<ValueOutOfRange> value = mReference.valueOutOfRange(step))
+            mReport.outOfRange.push_back(*std::move(value));
         Result<std::vector<HostTensor>> const wanted = mReference.evaluate(step);
         if (!wanted)
         {

@@ -49,7 +49,7 @@ struct VerifiedStep
 
 struct VerifyReport
 {
-    std::vector<IndexOutOfRange> indices; //!< Of each step the first one.
+    std::vector<ValueOutOfRange> outOfRange; //!< Of each step the first one.
     std::vector<VerifiedStep> steps;
     std::optional<Divergence> first;
 };

@@ -8,10 +8,12 @@ import re
 import struct
 import subprocess
 import zipfile
+from collections.abc import Callable
 
 import numpy as np
 import onnx
 import pytest
+import tensorrt as trt
 from onnx import TensorProto, helper
 from test_cli import PATIENCE, PROGRAM, OnTerminal, save, tenon
 
@@ -229,6 +231,80 @@ def test_indices_out_of_range_are_told_by_verify_and_by_a_knob(tmp_path: pathlib
         for line in said:
             assert line.startswith("warning: [" + wanted + "]"), line
             assert f"index {bad[1]} at position {bad[0]}" in line and "extent 10" in line, line
+
+
+def packed_attention(path: pathlib.Path) -> None:
+    """Two sequences in seven rows of queries, and as many in six rows of keys."""
+    builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+    network = builder.create_network()
+    rows = [network.add_input(name, trt.float32, (count, 2, 8)) for name, count in (("q", 7), ("k", 6), ("v", 6))]
+    attention = network.add_attention(*rows, trt.AttentionNormalizationOp.SOFTMAX, False)
+    attention.query_form = attention.key_value_form = trt.AttentionIOForm.PACKED_NHD
+    attention.query_lengths = network.add_input("starts", trt.int32, (3,))
+    attention.key_value_lengths = network.add_input("key_starts", trt.int64, (3,))
+    attention.name = "heads"
+    attention.get_output(0).name = "y"
+    network.mark_output(attention.get_output(0))
+    path.write_bytes(bytes(builder.build_serialized_network(network, builder.create_builder_config())))
+
+
+def recurrent(path: pathlib.Path) -> None:
+    """Two sequences of at most four steps."""
+    weights = [
+        helper.make_tensor(name, TensorProto.FLOAT, extents, np.ones(np.prod(extents), np.float32))
+        for name, extents in (("w", [1, 3, 5]), ("r", [1, 3, 3]))
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 2, 5]),
+        helper.make_tensor_value_info("lengths", TensorProto.INT32, [2]),
+    ]
+    node = helper.make_node("RNN", ["x", "w", "r", "", "lengths"], ["y"], "cells", hidden_size=3)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 1, 2, 3])
+    graph = helper.make_graph([node], "recurrent", inputs, [y], weights)
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path.with_suffix(".onnx")
+    )
+    tenon("build", path.with_suffix(".onnx"), "-o", path, "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("build", "given", "layer", "bad"),
+    [
+        (packed_attention, {"starts": [0, 3, 7], "key_starts": [0, 2, 5]}, "heads", None),
+        (packed_attention, {"starts": [0, 9, 7], "key_starts": [0, 2, 6]}, "heads", ("starts", 1, 9, 7)),
+        (packed_attention, {"starts": [0, 3, 2], "key_starts": [0, 2, 6]}, "heads", ("starts", 2, 2, 7)),
+        (packed_attention, {"starts": [0, 3, 7], "key_starts": [-1, 2, 6]}, "heads", ("key_starts", 0, -1, 6)),
+        (recurrent, {"lengths": [0, 4]}, "cells", None),
+        (recurrent, {"lengths": [4, 5]}, "cells", ("lengths", 1, 5, 4)),
+        (recurrent, {"lengths": [-2, 4]}, "cells", ("lengths", 0, -2, 4)),
+    ],
+)
+def test_lengths_and_starts_of_sequences_that_no_rows_have_are_told(
+    build: Callable[[pathlib.Path], None],
+    given: dict[str, list[int]],
+    layer: str,
+    bad: tuple[str, int, int, int] | None,
+    tmp_path: pathlib.Path,
+) -> None:
+    plan = tmp_path / "a.plan"
+    build(plan)
+    arguments: list[object] = []
+    for name, values in given.items():
+        np.save(tmp_path / f"{name}.npy", np.array(values, np.int64 if name == "key_starts" else np.int32))
+        arguments += ["--input", f"{name}={tmp_path / name}.npy"]
+    report = json.loads(tenon("verify", plan, *arguments, "--seed", 1, "--json").stdout)
+    assert report["ok"], "they count as the nearest that can be"
+    found = [(each["tensor"], each["index"], each["value"], each["extent"]) for each in report["indices_out_of_range"]]
+    assert found == ([] if bad is None else [bad])
+    lines = [line for line in tenon("verify", plan, *arguments, "--seed", 1).stdout.splitlines() if "out of" in line]
+    told = [] if bad is None else [f"layer '{layer}', tensor '{bad[0]}': {bad[2]} at position {bad[1]}: "]
+    assert len(lines) == len(told) and all(text in line for text, line in zip(told, lines, strict=True)), lines
+    assert tenon("run", plan, *arguments, "--seed", 1).stderr == "", "in silence without the knob"
+    said = tenon("run", plan, *arguments, "--seed", 1, TENON_CHECK_INDICES="1").stderr.splitlines()
+    assert len(said) == len(told)
+    for line in said:
+        assert line.startswith(f"warning: [layer '{layer}', tensor '{bad[0]}'] the sequence "), line
+        assert f"{bad[2]} at position {bad[1]} is out of range" in line and f"{bad[3]} rows" in line, line
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,10 @@ std::string stepName(Json const& report, Json const& step)
 void printIndices(Json const& report)
 {
     for (Json const& each : report["indices_out_of_range"])
-        std::printf("index out of range: layer '%s', tensor '%s': %s at position %s of an axis of extent %s; the API "
-                    "gives 0 for it\n",
-            shownName(each["layer"].get<std::string>()).c_str(), shownName(each["tensor"].get<std::string>()).c_str(),
-            each["value"].dump().c_str(), each["index"].dump().c_str(), each["extent"].dump().c_str());
+        std::printf("%s out of range: layer '%s', tensor '%s': %s at position %s: %s\n",
+            each["what"].get<std::string>().c_str(), shownName(each["layer"].get<std::string>()).c_str(),
+            shownName(each["tensor"].get<std::string>()).c_str(), each["value"].dump().c_str(),
+            each["index"].dump().c_str(), each["why"].get<std::string>().c_str());
 }
 
 //! What the steps of a report say together.
@@ -218,10 +218,10 @@ void addVerify(CLI::App& app, Common const& common, int& status)
   tenon verify model.onnx --against onnxruntime
 The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. The last line is the verdict. Exit status 1 and the name of
-the first wrong step when an output differs by more than atol + rtol * |reference|; -v lists all steps. Indices of Gather layers that are out of range
-are named and make no difference to the status: the API gives 0 for them. Where neither is given, a sum of products may
-beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
-rounding.
+the first wrong step when an output differs by more than atol + rtol * |reference|; -v lists all steps. Where neither is
+given, a sum of products may beside that be off by 16 units of float32's last place of what it adds up: large terms that
+cancel leave their rounding. Indices of Gather layers that are out of range are named and make no difference to the
+status, as the API gives 0 for them; likewise lengths and starts of sequences.
 With --against every tensor that the network has from the model is compared with that of the same name in ONNX Runtime,
 which finds what an importer has read wrongly: a node differs where its outputs do in both a run of the whole model and
 one of the node alone, on the inputs that it got here. The tolerance is atol + rtol * the largest magnitude of the

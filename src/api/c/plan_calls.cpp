@@ -76,9 +76,10 @@ std::string reportJson(inspect::VerifyReport const& report)
             {{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()}, {"why", step.why},
                 {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
     json["indices_out_of_range"] = Json::array();
-    for (inspect::IndexOutOfRange const& index : report.indices)
-        json["indices_out_of_range"].push_back({{"step", index.step}, {"layer", index.layer}, {"tensor", index.tensor},
-            {"index", index.position}, {"value", index.value}, {"extent", index.extent}});
+    for (inspect::ValueOutOfRange const& each : report.outOfRange)
+        json["indices_out_of_range"].push_back(
+            {{"step", each.step}, {"layer", each.layer}, {"tensor", each.tensor}, {"index", each.position},
+                {"value", each.value}, {"extent", each.extent}, {"what", each.what}, {"why", each.why}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

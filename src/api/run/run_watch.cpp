@@ -152,8 +152,8 @@ void WatchedRun::profileStep(ObservedStep const& step)
 
 void WatchedRun::checkIndices(ObservedStep const& step)
 {
-    if (std::optional<inspect::IndexOutOfRange> const index = mReference->indexOutOfRange(step))
-        mContext.log().warning(index->show());
+    if (std::optional<inspect::ValueOutOfRange> const value = mReference->valueOutOfRange(step))
+        mContext.log().warning(value->show());
 }
 
 Result<Done> WatchedRun::debugStep(ObservedStep const& step)
