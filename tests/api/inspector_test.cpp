@@ -85,6 +85,23 @@ TEST_F(Inspected, T5_namesOnly)
     EXPECT_EQ(Json::parse(inspector->getEngineInformation(kJson)).at("Bindings"), (Json{"x", "y"}));
 }
 
+//! 11.x has a list of tensors instead, and format and type apart.
+TEST_F(Inspected, T7_tensorsAreListedAs10Does)
+{
+    std::unique_ptr<ICudaEngine> const engine = engineOf(ProfilingVerbosity::kDETAILED);
+    std::unique_ptr<IEngineInspector> const inspector{engine->createEngineInspector()};
+    Json const all = Json::parse(inspector->getEngineInformation(kJson));
+    EXPECT_EQ(all.size(), 2U);
+    EXPECT_EQ(all.at("Bindings"), (Json{"x", "y"}));
+    for (Json const& layer : all.at("Layers"))
+        for (char const* const list : {"Inputs", "Outputs"})
+            for (Json const& tensor : layer.at(list))
+            {
+                EXPECT_TRUE(tensor.at("Format/Datatype").is_string()) << tensor;
+                EXPECT_FALSE(tensor.contains("Format") || tensor.contains("Datatype")) << tensor;
+            }
+}
+
 TEST_F(Inspected, T5_inDetailDimsAreOpenUntilAContextHasShapes)
 {
     std::unique_ptr<ICudaEngine> const engine = engineOf(ProfilingVerbosity::kDETAILED);

@@ -212,6 +212,39 @@ TEST_F(BuildOptions, C18_aNetworkAnswersTheFlagsItWasMadeWith)
     EXPECT_EQ(ofEight->getFlags(), typed) << "what the headers of another generation add is no flag";
 }
 
+TEST_F(BuildOptions, G5_sourcesThatDoNotExistChangeNothing)
+{
+    constexpr auto bitOf = [](TacticSource source) { return 1U << static_cast<uint32_t>(source); };
+    uint32_t const usual = bitOf(TacticSource::kEDGE_MASK_CONVOLUTIONS) | bitOf(TacticSource::kJIT_CONVOLUTIONS);
+    EXPECT_EQ(usual, 24U);
+    EXPECT_EQ(config->getTacticSources(), usual);
+    EXPECT_FALSE(config->setTacticSources(1U << 5));
+    EXPECT_FALSE(config->setTacticSources(~0U));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setTacticSources"), 2) << logger.errors();
+    EXPECT_EQ(config->getTacticSources(), usual);
+    EXPECT_TRUE(config->setTacticSources(bitOf(TacticSource::kCUBLAS)));
+    EXPECT_EQ(config->getTacticSources(), bitOf(TacticSource::kCUBLAS));
+    EXPECT_TRUE(config->setTacticSources(0));
+    EXPECT_EQ(config->getTacticSources(), 0U);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(engine->getTacticSources(), 0U) << "none of those libraries takes part";
+    config->reset();
+    EXPECT_EQ(config->getTacticSources(), usual);
+}
+
+TEST_F(BuildOptions, G7_whatBuildsIsSupportedAndWhatIsNotSupportedDoesNotBuild)
+{
+    EXPECT_TRUE(builder->isNetworkSupported(*network, *config)) << logger.errors();
+    EXPECT_TRUE(builds([](IBuilderConfig&) {})) << logger.errors();
+    IElementWiseLayer* const sum = network->addElementWise(
+        *network->getInput(0), *network->getLayer(1)->getOutput(0), ElementWiseOperation::kSUM); // 3 and 4 channels.
+    network->markOutput(*sum->getOutput(0));
+    EXPECT_FALSE(builder->isNetworkSupported(*network, *config));
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "isNetworkSupported"), 1) << logger.errors();
+    EXPECT_FALSE(builds([](IBuilderConfig&) {}));
+}
+
 TEST_F(BuildOptions, valuesThatDoNotExistChangeNothing)
 {
     config->setEngineCapability(static_cast<EngineCapability>(7));

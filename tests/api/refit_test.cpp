@@ -277,7 +277,7 @@ TEST_F(Refit, U9_anEngineThatIsNotRefittableHasNoRefitter)
     EXPECT_EQ(engine->getEngineStat(EngineStat::kSTRIPPED_WEIGHTS_SIZE), -1) << "P9";
 }
 
-TEST_F(Refit, G13_aStrippedPlanIsSmallerByItsWeightsAndRunsAfterARefit)
+TEST_F(Refit, G13_O8_aStrippedPlanIsSmallerByItsWeightsAndRunsAfterARefit)
 {
     std::unique_ptr<IHostMemory> const whole = planOf(first, {BuilderFlag::kREFIT});
     std::unique_ptr<IHostMemory> const stripped = planOf(first, {BuilderFlag::kSTRIP_PLAN});
@@ -302,9 +302,17 @@ TEST_F(Refit, G13_aStrippedPlanIsSmallerByItsWeightsAndRunsAfterARefit)
     EXPECT_EQ(run(*context), want);
 
     std::unique_ptr<ISerializationConfig> const how{engine->createSerializationConfig()};
+    std::unique_ptr<IHostMemory> const complete{engine->serializeWithConfig(*how)};
+    std::unique_ptr<ICudaEngine> const fixed{runtime->deserializeCudaEngine(complete->data(), complete->size())};
+    ASSERT_NE(fixed, nullptr) << logger.errors();
+    EXPECT_FALSE(fixed->isRefittable()) << "O8: not without kINCLUDE_REFIT";
+    EXPECT_EQ(run(*fixed), want);
+    ASSERT_TRUE(how->setFlag(SerializationFlag::kINCLUDE_REFIT));
     std::unique_ptr<IHostMemory> const all{engine->serializeWithConfig(*how)};
     EXPECT_GE(all->size(), whole->size());
+    EXPECT_LT(complete->size(), all->size());
     std::unique_ptr<ICudaEngine> const loaded{runtime->deserializeCudaEngine(all->data(), all->size())};
+    EXPECT_TRUE(loaded->isRefittable());
     EXPECT_EQ(run(*loaded), want);
     ASSERT_TRUE(how->setFlag(SerializationFlag::kEXCLUDE_WEIGHTS));
     std::unique_ptr<IHostMemory> const without{engine->serializeWithConfig(*how)};

@@ -6,7 +6,10 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+
+#include <dlfcn.h>
 
 namespace apitest
 {
@@ -61,6 +64,44 @@ TEST_F(RuntimeRules, theFirstBytesTellTheVersion)
 }
 
 // A missing plugin: tests/plugins/registry_test.cpp.
+//! Programs open the library themselves, or have a runtime open it.
+TEST_F(RuntimeRules, G8_runtimesWithoutABuilderRunItsPlans)
+{
+    std::vector<float> const x = randomFloats(2 * 3 * 8 * 10, 7);
+    auto const run = [&](ICudaEngine& loaded) {
+        std::unique_ptr<IExecutionContext> const context{loaded.createExecutionContext()};
+        EXPECT_TRUE(context->setInputShape("x", dims({2, 3, 8, 10})));
+        DeviceArray<float> const in{x};
+        DeviceArray<float> const out{size_t{2 * 4 * 8 * 10}};
+        EXPECT_TRUE(context->setTensorAddress("x", in.data()) && context->setTensorAddress("y", out.data()));
+        EXPECT_TRUE(runToEnd(*context)) << logger.errors();
+        return out.read();
+    };
+    Dl_info info{};
+    ASSERT_NE(::dladdr(reinterpret_cast<void const*>(&createInferRuntime_INTERNAL), &info), 0);
+    for (char const* const name : {"libnvinfer_lean.so.10", "libnvinfer_dispatch.so.10"})
+    {
+        std::string const path = std::filesystem::path{info.dli_fname}.parent_path() / name;
+        std::unique_ptr<IRuntime> const other{runtime->loadRuntime(path.c_str())};
+        ASSERT_NE(other, nullptr) << logger.errors();
+        std::unique_ptr<ICudaEngine> const first{other->deserializeCudaEngine(plan->data(), plan->size())};
+        ASSERT_NE(first, nullptr) << logger.errors();
+        EXPECT_EQ(run(*first), run(*engine));
+
+        void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        ASSERT_NE(library, nullptr) << ::dlerror();
+        auto* const make =
+            reinterpret_cast<decltype(&createInferRuntime_INTERNAL)>(::dlsym(library, "createInferRuntime_INTERNAL"));
+        ASSERT_NE(make, nullptr);
+        std::unique_ptr<IRuntime> const lean{static_cast<IRuntime*>(make(&logger, NV_TENSORRT_VERSION))};
+        std::unique_ptr<ICudaEngine> const second{lean->deserializeCudaEngine(plan->data(), plan->size())};
+        ASSERT_NE(second, nullptr) << logger.errors();
+        EXPECT_EQ(run(*second), run(*engine));
+    }
+    EXPECT_EQ(runtime->loadRuntime("/no/such/library.so"), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "/no/such/library.so"), 1) << logger.errors();
+}
+
 TEST_F(RuntimeRules, O1_anotherFormatVersionIsRefusedByName)
 {
     std::vector<uint8_t> other = bytes();

@@ -54,17 +54,7 @@ TEST_F(SlotsOfFeatures, weightsAreStreamedUnderABudget)
     std::vector<float> const matrix = tenon::test::randomFloats(kSide * kSide, 31);
     prepare = [&](Object net, Object config) { // A product with weights that are worth it beside the network.
         call<void>(config, slots::kVBuilderConfig_setFlag, kWEIGHT_STREAMING);
-        RawDims const row{2, {1, kSide}};
-        RawDims const square{2, {kSide, kSide}};
-        Object const v = call<Object>(net, slots::kVNetworkDefinition_addInput, "v", kFloat, &row);
-        Object const constant = call<Object>(
-            net, slots::kVNetworkDefinition_addConstant, &square, RawWeights{kFloat, matrix.data(), kSide * kSide});
-        Object const w = call<Object>(inner(constant, slots::kILayer_mLayer), slots::kVLayer_getOutput, int32_t{0});
-        Object const product =
-            call<Object>(net, slots::kVNetworkDefinition_addMatrixMultiply, v, int32_t{0}, w, int32_t{0});
-        Object const out = call<Object>(inner(product, slots::kILayer_mLayer), slots::kVLayer_getOutput, int32_t{0});
-        call<void>(inner(out, slots::kITensor_mImpl), slots::kVTensor_setName, "out");
-        call<void>(net, slots::kVNetworkDefinition_markOutput, out);
+        addProduct(net, matrix, kSide);
     };
     Object const engine = load(builtPlan());
     ASSERT_NE(engine, nullptr) << errors;
@@ -80,6 +70,8 @@ TEST_F(SlotsOfFeatures, weightsAreStreamedUnderABudget)
             EXPECT_TRUE(call<bool>(queries, slots::kVCudaEngine_setWeightStreamingBudgetV2, budget)) << errors;
             EXPECT_EQ(call<int64_t>(queries, slots::kVCudaEngine_getWeightStreamingBudgetV2), budget);
             EXPECT_LE(call<int64_t>(queries, slots::kVCudaEngine_getWeightStreamingAutomaticBudget), all);
+            auto const passing = call<int64_t>(queries, slots::kVCudaEngine_getWeightStreamingScratchMemorySize);
+            EXPECT_EQ(passing > 0, budget < all);
         }
         DeviceArray<float> const out{size_t{kSide}};
         expectRuns(engine, {{"v", v.data()}, {"out", out.data()}});
@@ -183,6 +175,8 @@ class UserSelector : public UserObject
                 Object const own = inner(context, slots::kIAlgorithmContext_mImpl);
                 mine.layers.emplace_back(call<char const*>(own, slots::kVAlgorithmContext_getName));
                 mine.haveChoices = mine.haveChoices && count > 0 && choices[0] != nullptr;
+                if (mine.haveChoices)
+                    mine.look(own, inner(choices[0], slots::kIAlgorithm_mImpl));
                 selection[0] = 0;
                 return int32_t{1};
             });
@@ -194,8 +188,34 @@ class UserSelector : public UserObject
                 mine.haveChoices = mine.haveChoices && (count == 0 || chosen[0] != nullptr);
             });
     }
+    //! What is told of the first input of a layer and of an algorithm for it.
+    void look(Object context, Object algorithm)
+    {
+        if (call<int32_t>(context, slots::kVAlgorithmContext_getNbInputs) < 1)
+            return;
+        EXPECT_GE(call<int32_t>(context, slots::kVAlgorithmContext_getNbOutputs), 1);
+        for (int32_t select = 0; select < 3; ++select)
+        {
+            auto const dims = call<RawDims>(context, slots::kVAlgorithmContext_getDimensions, int32_t{0}, select);
+            EXPECT_EQ(dims.rank, 4);
+            EXPECT_EQ(dims.extents[0], select + 1) << "of the profile";
+        }
+        Object const variant = call<Object>(algorithm, slots::kVAlgorithm_getAlgorithmVariant);
+        Object const numbers = inner(variant, slots::kIAlgorithmVariant_mImpl);
+        EXPECT_NE(call<int64_t>(numbers, slots::kVAlgorithmVariant_getImplementation), 0);
+        tactics.push_back(call<int64_t>(numbers, slots::kVAlgorithmVariant_getTactic));
+        EXPECT_GE(call<float>(algorithm, slots::kVAlgorithm_getTimingMSec), 0.0F);
+        Object const info = call<Object>(algorithm, slots::kVAlgorithm_getAlgorithmIOInfoByIndex, int32_t{0});
+        ASSERT_NE(info, nullptr);
+        Object const input = inner(info, slots::kIAlgorithmIOInfo_mImpl);
+        EXPECT_EQ(call<int32_t>(input, slots::kVAlgorithmIOInfo_getDataType), kFloat);
+        EXPECT_EQ(call<RawDims>(input, slots::kVAlgorithmIOInfo_getStrides).rank, 4);
+        ++seen;
+    }
     std::vector<std::string> layers;
+    std::vector<int64_t> tactics;
     int32_t reported{0};
+    int32_t seen{0};
     bool haveChoices{true};
 };
 } // namespace
@@ -212,6 +232,7 @@ TEST_F(SlotsOfFeatures, aSelectorIsAskedForEachLayer)
     EXPECT_GE(selector.layers.size(), 1U);
     EXPECT_EQ(selector.reported, static_cast<int32_t>(selector.layers.size()));
     EXPECT_TRUE(selector.haveChoices);
+    EXPECT_GE(selector.seen, 1);
     for (std::string const& layer : selector.layers)
         EXPECT_FALSE(layer.empty());
     expectRuns(engine);

@@ -89,6 +89,53 @@ TEST(OnnxParser, W5_subgraphQueriesBeforeSupportsModelV2AreErrors)
     EXPECT_EQ(reading.parser->getNbErrors(), 2);
 }
 
+TEST(OnnxParserRefitter, anEngineIsRefittedFromAnotherModel)
+{
+    using namespace nvinfer1;
+    auto const modelOf = [](std::vector<float> const& w) {
+        TinyModel model;
+        model.input("x", {2, 3}).output("y").weights("w", {3, 2}, w);
+        model.node("MatMul", {"x", "w"}, {"y"});
+        return model.bytes();
+    };
+    std::vector<float> const first{1.0F, -2.0F, 0.5F, 3.0F, -1.0F, 0.25F};
+    std::vector<float> const second{-0.5F, 4.0F, 2.0F, 1.0F, 0.75F, -3.0F};
+    Reading reading;
+    ASSERT_TRUE(reading.parse(modelOf(first))) << reading.errors();
+    std::unique_ptr<IBuilderConfig> const config{reading.builder->createBuilderConfig()};
+    config->setFlag(BuilderFlag::kREFIT);
+    std::unique_ptr<IHostMemory> const plan{reading.builder->buildSerializedNetwork(*reading.network, *config)};
+    ASSERT_NE(plan, nullptr);
+    std::unique_ptr<IRuntime> const runtime{createInferRuntime(reading.logger)};
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> x{1.0F, 2.0F, 3.0F, -4.0F, 5.0F, -6.0F};
+    std::vector<float> y(4);
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+    auto const expectProduct = [&](std::vector<float> const& w) {
+        EXPECT_TRUE(context->enqueueV3(nullptr));
+        for (size_t i = 0; i < 4; ++i)
+        {
+            float const* const row = x.data() + i / 2 * 3;
+            EXPECT_FLOAT_EQ(y[i], row[0] * w[i % 2] + row[1] * w[2 + i % 2] + row[2] * w[4 + i % 2]);
+        }
+    };
+    expectProduct(first);
+    std::unique_ptr<IRefitter> const refitter{createInferRefitter(*engine, reading.logger)};
+    std::unique_ptr<nvonnxparser::IParserRefitter> const parser{
+        nvonnxparser::createParserRefitter(*refitter, reading.logger)};
+    std::string const bytes = modelOf(second);
+    ASSERT_TRUE(parser->refitFromBytes(bytes.data(), bytes.size()));
+    expectProduct(first); // Until refitCudaEngine().
+    ASSERT_TRUE(refitter->refitCudaEngine());
+    expectProduct(second);
+    EXPECT_FALSE(parser->refitFromBytes("no model", 8));
+    ASSERT_EQ(parser->getNbErrors(), 1);
+    EXPECT_EQ(parser->getError(0)->code(), ErrorCode::kMODEL_DESERIALIZE_FAILED);
+    parser->clearErrors();
+    EXPECT_EQ(parser->getNbErrors(), 0);
+}
+
 TEST(OnnxParser, W6_errorsCarryNodeNameOperatorAndPlace)
 {
     TinyModel model;

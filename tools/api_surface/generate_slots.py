@@ -33,7 +33,7 @@ def main():
     ]
     calls = []
     for name, layout in table.items():
-        if name == "symbols" or not re.fullmatch(r"nvinfer1::(apiv::V|I)\w+", name):
+        if name == "symbols" or not re.fullmatch(r"nvinfer1::(apiv::V|I)\w+|nvonnxparser::I\w+", name):
             continue
         plain = name.rsplit("::", 1)[1]
         seen = {}

@@ -15,6 +15,8 @@
 #include "plan/lookup.h"
 #include "plan/paged_memory.h"
 
+#include <algorithm>
+
 namespace tenon::api
 {
 
@@ -129,9 +131,10 @@ ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
 
 IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
 {
-    // Plans hold no lean runtime, and what refits them is in them always: of the flags only one takes something away.
+    // Plans hold no lean runtime: a flag about it has nothing to take away.
+    bool const keepsRefit = config.getFlag(SerializationFlag::kINCLUDE_REFIT) || !isStripped();
     if (!config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS))
-        return serialize();
+        return keepsRefit ? serialize() : serializeComplete();
     if (isRefittable())
         return serializeStripped();
     mReporting->fail(errorOf(ErrorCode::kINVALID_CONFIG,
@@ -149,6 +152,28 @@ IHostMemory* CudaEngine::serializeStripped() const noexcept
         if (plan == nullptr)
             plan = std::make_unique<Plan>(mEngine->plan());
         stripWeights(*plan);
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(*plan)));
+    });
+}
+
+bool CudaEngine::isStripped() const noexcept
+{
+    return std::ranges::any_of(mEngine->plan().weights, &PlanWeight::isStripped);
+}
+
+IHostMemory* CudaEngine::serializeComplete() const noexcept
+{
+    using Made = IHostMemory*;
+    return fenced(mReporting->log(), "ICudaEngine::serializeWithConfig", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Plan> plan = TENON_TRY(mEngine->changedPlan());
+        if (plan == nullptr)
+            plan = std::make_unique<Plan>(mEngine->plan());
+        if (std::ranges::none_of(plan->weights, &PlanWeight::isStripped)) // Else only a refit completes it.
+        {
+            plan->refit.reset();
+            for (PlanWeight& weight : plan->weights)
+                weight.refit.clear();
+        }
         return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(*plan)));
     });
 }

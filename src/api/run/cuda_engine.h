@@ -56,6 +56,11 @@ class CudaEngine final : public missing::CudaEngine,
     {
         return mDebugTensors;
     }
+    //! How many execution contexts there are: as long as there are any the budget stays (rule Q23).
+    void countContext(int32_t change) noexcept
+    {
+        mContexts += change;
+    }
     //! What profilers call the step: its name, or its number when the build was told to store no names (rule T3).
     std::string profiledName(int32_t step) const;
     //! The user's dims leave out the extent in front of each I/O tensor (implicit_batch.cpp).
@@ -157,6 +162,10 @@ class CudaEngine final : public missing::CudaEngine,
 
   private:
     nvinfer1::IHostMemory* serializeStripped() const noexcept;
+    //! Whether it came without the weights that a refit gives.
+    bool isStripped() const noexcept;
+    //! Such an engine with its weights, which stay as they are from then on (rule O8).
+    nvinfer1::IHostMemory* serializeComplete() const noexcept;
     nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
     //! The calls of both generations do not mix (rule V1).
     enum class BudgetCalls : uint8_t
@@ -185,6 +194,7 @@ class CudaEngine final : public missing::CudaEngine,
     std::shared_ptr<void const> mBlobOwner;
     ByteView mBlob;
     DebugTensors mDebugTensors;
+    std::atomic<int32_t> mContexts{0};
     std::mutex mBudgetMutex;
     std::atomic<BudgetCalls> mBudgetCalls{BudgetCalls::kNone};
     std::vector<std::string> mBindingNames; //!< By 8.x index, with the suffix of their profile.

@@ -18,6 +18,7 @@ ExecutionContext::ExecutionContext(
       mConfig{std::move(config)},
       mWatch{*mEngine}
 {
+    mEngine->countContext(1);
     mContext->setLog(mReporting.log());
     if (mConfig != nullptr)
         mContext->setSpin(mConfig->spin());
@@ -25,7 +26,10 @@ ExecutionContext::ExecutionContext(
         mReporting.log().error(set.error());
 }
 
-ExecutionContext::~ExecutionContext() = default;
+ExecutionContext::~ExecutionContext()
+{
+    mEngine->countContext(-1);
+}
 
 IExecutionContext* ExecutionContext::getPImpl() noexcept
 {

@@ -15,6 +15,10 @@ Result<Done> CudaEngine::setBudget(BudgetCalls calls, int64_t bytes)
     if (mBudgetCalls != BudgetCalls::kNone && mBudgetCalls != calls)
         return errorOf(ErrorCode::kINVALID_STATE, "the budget of engine '{}' has been set by {}: the two do not mix",
             getName(), calls == BudgetCalls::kV1 ? "setWeightStreamingBudgetV2" : "setWeightStreamingBudget");
+    if (int32_t const contexts = mContexts; contexts > 0)
+        return errorOf(ErrorCode::kINVALID_STATE,
+            "the budget of engine '{}' cannot change while it has {} execution context{}: set it before they are made",
+            getName(), contexts, contexts == 1 ? "" : "s");
     TENON_TRY(mEngine->setWeightBudget(bytes));
     mBudgetCalls = calls;
     return Done{};
