@@ -10,7 +10,7 @@ import numpy as np
 NAME = "libtenon_hostrt.so.0"
 
 
-def _folder_of_the_engine() -> pathlib.Path:
+def folder_of_the_engine() -> pathlib.Path:
     """Where the libtenon.so lies that `import tenon` loaded: in a wheel, an installed tree or a build."""
     import tenon  # noqa: F401  The engine comes first, so that both use the same streams.
 
@@ -22,7 +22,7 @@ def _folder_of_the_engine() -> pathlib.Path:
 
 
 def _load() -> ctypes.CDLL:
-    path = _folder_of_the_engine() / NAME
+    path = folder_of_the_engine() / NAME
     if not path.exists():
         raise ImportError(f"{path} is missing: this build of tenon has no host calls of the CUDA runtime")
     return ctypes.CDLL(str(path))

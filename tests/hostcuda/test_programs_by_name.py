@@ -1,0 +1,72 @@
+"""`python -m tenon_hostcuda PROGRAM`: a program that opens the CUDA runtime by its name finds the host calls."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from installed import install
+
+# What Polygraphy does: the name alone, and memory, a copy and a stream of it around a run.
+PROGRAM = """
+import ctypes, sys
+import numpy as np
+import tensorrt as trt
+
+cuda = ctypes.CDLL(sys.argv[1])
+stream, memory = ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cudaStreamCreate(ctypes.byref(stream)) == 0
+assert cuda.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(64)) == 0
+logger = trt.Logger(trt.Logger.ERROR)
+builder = trt.Builder(logger)
+network = builder.create_network()
+relu = network.add_activation(network.add_input("x", trt.float32, (4, 4)), trt.ActivationType.RELU)
+relu.get_output(0).name = "y"
+network.mark_output(relu.get_output(0))
+plan = builder.build_serialized_network(network, builder.create_builder_config())
+engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+context = engine.create_execution_context()
+x, y = np.linspace(-1, 1, 16, dtype=np.float32), np.empty(16, np.float32)
+assert cuda.cudaMemcpyAsync(memory, x.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(64), 1, stream) == 0
+assert context.set_tensor_address("x", memory.value) and context.set_tensor_address("y", y)
+assert context.execute_async_v3(stream.value)
+assert cuda.cudaStreamSynchronize(stream) == 0
+np.testing.assert_array_equal(y, np.maximum(x, 0))
+"""
+
+
+def run(site: pathlib.Path, *words: object) -> subprocess.CompletedProcess:
+    environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    paths = [str(site), *filter(None, [environment.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    command = [sys.executable, "-m", "tenon_hostcuda", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return install(tmp_path_factory.mktemp("hostcuda"))
+
+
+@pytest.mark.parametrize("name", ["libcudart.so", "libcudart.so.12", "libcudart.so.13"])
+def test_the_runtime_is_found_by_its_name(name: str, site: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run(site, sys.executable, tmp_path / "program.py", name)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_driver_is_not(site: pathlib.Path) -> None:
+    done = run(site, sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')")
+    assert done.returncode == 1 and "libcuda.so.1" in done.stderr
+
+
+def test_status_output_and_links_are_the_programs(site: pathlib.Path) -> None:
+    code = "import os, sys; print(os.environ['LD_LIBRARY_PATH'].split(os.pathsep)[0]); sys.exit(7)"
+    done = run(site, "python", "-c", code)  # Found beside the interpreter.
+    assert done.returncode == 7
+    assert "tenon-hostcuda-" in done.stdout and not pathlib.Path(done.stdout.strip()).exists()
+    assert run(site, sys.executable, "-c", "import os; os.kill(os.getpid(), 15)").returncode == 128 + 15
+    assert run(site).returncode == 2 and run(site).stderr.startswith("usage: ")
+    lost = run(site, "no-such-program")
+    assert lost.returncode == 127 and "'no-such-program'" in lost.stderr
