@@ -1,6 +1,6 @@
 """Runs a program that opens the CUDA runtime by its name: `python -m tenon_hostcuda PROGRAM ARGUMENTS…`.
 
-The loader finds Tenon's host calls as libcudart.so, libcudart.so.12 and libcudart.so.13 for as long as the program runs,
+The loader finds Tenon's host calls as libcudart.so, .so.12 and .so.13 for as long as the program runs,
 and nobody else does. The driver's names are not among them: who looks for a GPU finds none.
 """
 
@@ -17,7 +17,7 @@ NAMES = ("libcudart.so", "libcudart.so.12", "libcudart.so.13")
 
 
 def _environment(links: pathlib.Path) -> dict[str, str]:
-    """That of this process, with the links and the engine in front of what loaders search, and this Python's programs."""
+    """That of this process, the links and the engine in front of what loaders search, with this Python's programs."""
     engine = library.folder_of_the_engine()
     for name in NAMES:
         (links / name).symlink_to(engine / library.NAME)
