@@ -116,6 +116,12 @@ def test_X7_names_of_older_versions_are_bound(version: str) -> None:
     assert not classes and not members, done.stdout
 
 
+def test_X7_all_names_of_older_versions_are_there_and_52_have_other_numbers() -> None:
+    """Decision 89 says which, and why one module cannot have both."""
+    tables = [word for version in ("8.6.1", "9.3.0") for word in ("--api", f"python-{version}.json")]
+    assert "names 1917 / 1917, of which 52 have another value\npresent 1865 / 1917" in compare(*tables).stdout
+
+
 @pytest.mark.parametrize("generation", ["8", "9"])
 def test_X7_programs_of_older_generations_see_their_numbers(generation: str) -> None:
     tables = [word for version in ("8.6.1", "9.3.0") for word in ("--api", f"python-{version}.json")]
