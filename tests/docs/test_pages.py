@@ -5,6 +5,7 @@ import fnmatch
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -21,15 +22,8 @@ PATIENCE = 120  # Seconds that a page's code may take.
 # Blocks of other pages that are not run here, by words that they contain, and the file that has their code whole and
 # runs it: sketches with "…" in them, programs, what needs a server or an installation.
 ELSEWHERE = {
-    "README.md": {
-        "make demo": "Makefile",
-        "import tensorrt as trt": "tests/python/test_user_script.py",
-        "createInferBuilder(logger)": "examples/cpp/classify.cpp",
-        "mine::double": "examples/python/custom_layer.py",
-    },
-    "docs/CUDA.md": {"DeviceArray": "tests/python/test_device_array.py"},
+    "README.md": {"make demo": "Makefile"},
     "docs/HOSTRT.md": {
-        "tenon.Stream()": "tests/python/test_streams.py",
         "g++ program.cpp": "tests/hostrt/test_programs.py",
         "LD_LIBRARY_PATH=": "tests/hostrt/test_programs.py",
     },
@@ -176,6 +170,99 @@ def test_the_commands_of_the_front_page_run(folder: pathlib.Path) -> None:
             shell(line, folder)
 
 
+# What the programs of README.md do, for those that go on from there.
+FRONT = ("import tensorrt as trt", "createInferBuilder(logger)", "mine::double")
+
+
+def front(words: str) -> str:
+    (text,) = [block.text for block in blocks(ROOT / "README.md") if words in block.text]
+    return text
+
+
+@pytest.fixture(scope="module")
+def front_folder(folder: pathlib.Path) -> pathlib.Path:
+    shutil.copy(folder / "model.onnx", folder / "mobilenet_v2.onnx")
+    return folder
+
+
+def test_the_python_program_of_the_front_page_runs(front_folder: pathlib.Path) -> None:
+    check = """
+import onnxruntime
+want = onnxruntime.InferenceSession("mobilenet_v2.onnx").run(None, {"input": batch})[0]
+np.testing.assert_allclose(scores, want, atol=1e-4)
+"""
+    done = python(front("import tensorrt as trt") + check, front_folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), [("HOSTRT.md", "tenon.Stream()"), ("CUDA.md", "DeviceArray")], ids=["stream", "array"]
+)
+def test_what_other_pages_add_to_it_runs(page: str, words: str, front_folder: pathlib.Path) -> None:
+    (more,) = [block.text for block in blocks(ROOT / "docs" / page) if words in block.text]
+    program = front("import tensorrt as trt") + "\nimport tenon\nkept, scores[:] = scores.copy(), 0\n" + more
+    check = "\nnp.testing.assert_array_equal(y.numpy() if 'y' in dir() else scores, kept)\n"
+    done = python(program + check, front_folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_cpp_program_of_the_front_page_runs(front_folder: pathlib.Path) -> None:
+    (front_folder / "front.cpp").write_text(
+        """
+#include "NvInfer.h"
+#include "NvOnnxParser.h"
+#include <cstdio>
+#include <memory>
+#include <vector>
+using namespace nvinfer1;
+struct Logger : ILogger
+{
+    void log(Severity severity, char const* message) noexcept override
+    {
+        if (severity <= Severity::kWARNING)
+            std::fprintf(stderr, "%s\\n", message);
+    }
+};
+int main()
+{
+    Logger logger;
+    std::vector<float> picture(3 * 224 * 224, 0.5F), scores(1000);
+"""
+        + front("createInferBuilder(logger)")
+        + """
+    float sum{0.0F};
+    for (float const score : scores)
+        sum += score * score;
+    return sum > 0.0F ? 0 : 2;
+}
+"""
+    )
+    libraries = BUILD / "lib"
+    flags = f"-std=c++17 -I{ROOT / 'include'} -L{libraries} -Wl,-rpath,{libraries} -lnvinfer -lnvonnxparser"
+    shell(f"c++ front.cpp -o front {flags} && ./front", front_folder)
+
+
+def test_the_custom_layer_of_the_front_page_runs(folder: pathlib.Path) -> None:
+    code = f"""
+import numpy as np
+import tensorrt as trt
+logger = trt.Logger(trt.Logger.ERROR)
+builder = trt.Builder(logger)
+network = builder.create_network()
+network.add_input("x", trt.float32, (2, 3))
+{front("mine::double")}
+layer.get_output(0).name = "y"
+network.mark_output(layer.get_output(0))
+plan = builder.build_serialized_network(network, builder.create_builder_config())
+context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+x, y = np.random.rand(2, 3).astype(np.float32), np.empty((2, 3), np.float32)
+assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y) and context.execute_async_v3(0)
+np.testing.assert_array_equal(y, 2 * x)
+"""
+    done = python(code, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_commands_about_pages_of_plans_run(folder: pathlib.Path) -> None:
     shell("tenon build model.onnx -o model.plan --shapes input=1x3x224x224:4x3x224x224:8x3x224x224", folder)
     (lines, *rest) = [block.text for block in blocks(ROOT / "docs" / "INSPECT.md")]
@@ -229,6 +316,8 @@ def test_no_block_is_forgotten() -> None:
                 page.name in RUN_HERE and block.kind in ("sh", "python") or page.name in ("INSPECT.md", "TRTEXEC.md")
             )
             is_run = is_run or block.text.startswith("tenon build") or "example::" in block.text
+            is_run = is_run or name == "README.md" and any(words in block.text for words in FRONT)
+            is_run = is_run or any(words in block.text for words in ("tenon.Stream()", "tenon.DeviceArray"))
             if not is_run and not any(words in block.text for words in known):
                 forgotten.append((name, block.text[:80]))
     assert not forgotten
