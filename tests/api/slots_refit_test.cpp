@@ -3,6 +3,7 @@
 #include "raw_features.h"
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 namespace raw

@@ -461,10 +461,10 @@ def test_interrupted_bench_ends_at_once(plan: pathlib.Path, tmp_path: pathlib.Pa
 class OnTerminal:
     """The program with a terminal for its standard error, and what it writes there, piece by piece with the time."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], program: pathlib.Path = PROGRAM) -> None:
         self._leader, follower = pty.openpty()
         self.started = time.monotonic()
-        self.process = subprocess.Popen([str(PROGRAM), *command], stdout=subprocess.DEVNULL, stderr=follower)
+        self.process = subprocess.Popen([str(program), *command], stdout=subprocess.DEVNULL, stderr=follower)
         os.close(follower)
         self.pieces: list[tuple[float, str]] = []
 

@@ -11,7 +11,7 @@ import onnx
 import pytest
 import tensorrt as trt
 from onnx import TensorProto, helper
-from test_cli import PATIENCE, interrupt_when, save
+from test_cli import PATIENCE, OnTerminal, interrupt_when, save
 from trtexec import SHORT, TRTEXEC, all_text, trtexec
 
 NUMBER = r"(\d+\.\d+)"
@@ -250,6 +250,16 @@ def test_how_long_it_runs(engine: pathlib.Path) -> None:
     assert "Timing trace has 15 queries" in lanes and lanes.count("Average on 5 runs") == 3
     (count, seconds) = re.findall(r"has (\d+) queries over ([\d.]+) s", trtexec(*load[:2], "--duration=0.3").stdout)[0]
     assert float(seconds) >= 0.25 and int(count) >= 10
+
+
+def test_measuring_shows_how_far_it_is(engine: pathlib.Path) -> None:
+    command = [f"--loadEngine={engine}", "--shapes=x:4x8", "--warmUp=5", "--duration=0.5"]
+    terminal = OnTerminal([*command, "--streams=2", "--threads"], TRTEXEC)
+    for _ in terminal.pieces_until_closed():
+        pass
+    assert terminal.process.wait() == 0, terminal.text
+    assert re.search(r"Measuring \d+/\d+ +\[[# ]{30}\] +\d+%  about [\d.]+ s left", terminal.text), terminal.text
+    assert trtexec(*command).stderr == "", "nothing in a pipe"
 
 
 def test_loading_is_timed(engine: pathlib.Path) -> None:

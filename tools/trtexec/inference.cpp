@@ -2,6 +2,7 @@
 #include "inference.h"
 
 #include "interruption.h"
+#include "progress_bar.h"
 #include "stopwatch.h"
 
 #include <algorithm>
@@ -32,6 +33,12 @@ namespace
 void sleepFor(double milliseconds)
 {
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
+}
+
+//! Of how many queries, as the ones so far let expect.
+cli::Count countOf(int64_t done, double share)
+{
+    return {done, share > 0.0 ? std::max(done, static_cast<int64_t>(static_cast<double>(done) / share)) : 0};
 }
 
 int32_t sleepInStream(void* milliseconds)
@@ -121,14 +128,18 @@ void Inference::measure()
 void Inference::drive(std::vector<Lane*> const& lanes, MeasuringClock const& clock)
 {
     double const warmUp = mOptions->warmUpMilliseconds;
-    double const end = warmUp + mOptions->seconds * 1000.0;
+    double const length = mOptions->seconds * 1000.0;
+    double const end = warmUp + length;
     int64_t measured{0};
+    cli::ProgressBar bar{length > 0.0 && lanes.front() == &first(), "Warming up"}; // One for all threads.
     for (double now = 0.0; !cli::gInterrupted
          && (mOptions->seconds < 0.0 || now < end || measured < std::max<int64_t>(mOptions->iterations, 1));)
     {
         for (Lane* lane : lanes)
             lane->query();
         measured += now >= warmUp ? 1 : 0;
+        if (measured > 0 && length > 0.0)
+            bar.advance("Measuring", (now - warmUp) / length, countOf(measured, (now - warmUp) / length));
         if (mOptions->idleMilliseconds > 0.0)
             sleepFor(mOptions->idleMilliseconds);
         now = MeasuringClock::now(&clock);
