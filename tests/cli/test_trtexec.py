@@ -254,7 +254,7 @@ def test_how_long_it_runs(engine: pathlib.Path) -> None:
 
 def test_measuring_shows_how_far_it_is(engine: pathlib.Path) -> None:
     command = [f"--loadEngine={engine}", "--shapes=x:4x8", "--warmUp=5", "--duration=0.5"]
-    terminal = OnTerminal([*command, "--streams=2", "--threads"], TRTEXEC)
+    terminal = OnTerminal([*command, "--infStreams=2", "--threads"], TRTEXEC)
     for _ in terminal.pieces_until_closed():
         pass
     assert terminal.process.wait() == 0, terminal.text
