@@ -51,9 +51,16 @@ Rewrite maskPaddedKeys(Graph const& graph, Node const& node)
     if (rows > kMaxPositions / std::max<int64_t>(*keys.constant(), 1))
         return skip("a constant of all positions would be large");
     Patch patch{graph, node};
-    ValueId const counts = patch.add(Shuffle::reshape({-1, 1, 1, 1}), {lengths});
-    ValueId const at = patch.constant(
-        "positions of keys", positions(rows, *keys.constant(), isLowerRight, graph.typeOf(lengths).dtype));
+    DType const type = graph.typeOf(lengths).dtype;
+    ValueId counts = patch.add(Shuffle::reshape({-1, 1, 1, 1}), {lengths});
+    if (isLowerRight) // The last key is one of those that there are, whatever the lengths say.
+    {
+        HostTensor all{type, {1, 1, 1, 1}};
+        all.setInteger(0, *keys.constant());
+        ValueId const most = patch.constant("number of keys", all.toConstant());
+        counts = patch.add(ElementWise{ElementWiseOperation::kMIN}, {counts, most});
+    }
+    ValueId const at = patch.constant("positions of keys", positions(rows, *keys.constant(), isLowerRight, type));
     ValueId const seen = patch.add(ElementWise{ElementWiseOperation::kLESS}, {at, counts});
     mask = mask == kNone ? seen : patch.add(ElementWise{ElementWiseOperation::kAND}, {mask, seen});
     Attention attention;

@@ -119,6 +119,20 @@ def test_padded_keys_of_which_some_count() -> None:
     np.testing.assert_allclose(found, attended(q, k, v, bias), atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["NONE", "UPPER_LEFT", "LOWER_RIGHT"])
+def test_lengths_that_no_keys_have_count_as_the_nearest(kind: str) -> None:
+    rng = np.random.default_rng(8)
+    q, k, v = uniform(rng, 4, 2, 3, 8), uniform(rng, 4, 2, 7, 8), uniform(rng, 4, 2, 7, 4)
+    found = []
+    for lengths in ([7, 7, 0, 5], [9, 2**31 - 1, -3, 5]):
+        net = AttentionNet()
+        attention = net.network.add_attention_v2(*operands(net, q, k, v), SOFTMAX, getattr(trt.CausalMaskKind, kind))
+        attention.key_value_lengths = net.input(np.array(lengths, np.int32))
+        found += net.run(attention)
+    np.testing.assert_array_equal(*found)
+    assert np.isfinite(found[0]).all() and not found[0][2].any()
+
+
 def test_products_that_are_quantized_after_the_softmax() -> None:
     rng, net = np.random.default_rng(6), AttentionNet()
     q, k, v = uniform(rng, 1, 2, 3, 8), uniform(rng, 1, 2, 5, 8), uniform(rng, 1, 2, 5, 4)
