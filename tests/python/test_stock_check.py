@@ -1,5 +1,7 @@
 """Every stock plugin, in every version, under the checking host."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -452,3 +454,16 @@ def test_stock_plugins_keep_their_promises(
         report = testing.check_plugin(creator, shapes=shapes, fields=fields, fill=fill)
         assert report, f"version {version}: {report}"
         assert report.combinations > 0 and report.runs > 0
+
+
+def test_no_stock_plugin_is_left_out() -> None:
+    """In a process of its own, as other tests register plugins."""
+    program = """
+import tensorrt as trt
+trt.init_libnvinfer_plugins(trt.Logger(trt.Logger.ERROR), "")
+for each in trt.get_plugin_registry().all_creators:
+    print(each.name, each.plugin_version)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    listed = {tuple(line.split()) for line in done.stdout.splitlines()}
+    assert listed == {(name, version) for name, versions, *_ in CASES for version in versions}
