@@ -78,7 +78,7 @@ TEST_F(RuntimeRules, G8_runtimesWithoutABuilderRunItsPlans)
         return out.read();
     };
     Dl_info info{};
-    ASSERT_NE(::dladdr(reinterpret_cast<void const*>(&createInferRuntime_INTERNAL), &info), 0);
+    ASSERT_NE(::dladdr(::dlsym(RTLD_DEFAULT, "createInferRuntime_INTERNAL"), &info), 0);
     for (char const* const name : {"libnvinfer_lean.so.10", "libnvinfer_dispatch.so.10"})
     {
         std::string const path = std::filesystem::path{info.dli_fname}.parent_path() / name;
