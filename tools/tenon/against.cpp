@@ -198,7 +198,7 @@ std::string placeOf(Json const& node)
         + node["want"].get<std::string>() + " (tolerance " + node["bound"].get<std::string>() + ")";
 }
 
-void printReport(Json const& report, bool isVerbose)
+void printDifferences(Json const& report, bool isVerbose)
 {
     std::printf("%s: %s of %s nodes compared\n", report["engine"].get<std::string>().c_str(),
         report["compared"].dump().c_str(), report["nodes"].dump().c_str());
@@ -236,7 +236,7 @@ int verifyAgainst(AgainstOptions const& options, Common const& common)
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else
-        printReport(report, common.verbose);
+        printDifferences(report, common.verbose);
     return report["ok"].get<bool>() ? 0 : 1;
 }
 

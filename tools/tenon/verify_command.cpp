@@ -127,7 +127,7 @@ void printDivergence(Json const& report)
         first["index"].dump().c_str(), first["got"].dump().c_str(), first["want"].dump().c_str());
 }
 
-void printReport(Json const& report, bool verbose)
+void printVerification(Json const& report, bool verbose)
 {
     for (Json const& step : report["steps"])
         if (verbose || !step["ok"].get<bool>())
@@ -176,7 +176,7 @@ int verify(VerifyOptions const& options, Common const& common)
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else
-        printReport(report, common.verbose);
+        printVerification(report, common.verbose);
     return report["ok"].get<bool>() ? 0 : 1;
 }
 
