@@ -7,6 +7,20 @@ namespace raw
 {
 using tenon::test::DeviceArray;
 
+// Numbers of BuilderFlag in 10.x.
+constexpr int32_t kREFIT{4};
+constexpr int32_t kOBEY_PRECISION_CONSTRAINTS{9};
+constexpr int32_t kDIRECT_IO{11};
+constexpr int32_t kVERSION_COMPATIBLE{13};
+constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
+constexpr int32_t kSTRIP_PLAN{19};
+constexpr int32_t kREFIT_IDENTICAL{20};
+constexpr int32_t kWEIGHT_STREAMING{21};
+constexpr int32_t kREFIT_INDIVIDUAL{23};
+constexpr int32_t kSTRICT_NANS{24};
+constexpr int32_t kEDITABLE_TIMING_CACHE{27};
+constexpr int32_t kDISTRIBUTIVE_INDEPENDENCE{28};
+
 inline std::string bytesOf(Object memory)
 {
     Object const held = inner(memory, slots::kIHostMemory_mImpl);

@@ -7,7 +7,6 @@ namespace raw
 {
 namespace
 {
-constexpr int32_t kEDITABLE_TIMING_CACHE{27}; // Of BuilderFlag in 10.x.
 constexpr uint64_t kInvalidTactic{~uint64_t{0}};
 
 struct RawKey

@@ -7,15 +7,6 @@
 
 namespace raw
 {
-namespace
-{
-// Numbers of BuilderFlag in 10.x.
-constexpr int32_t kREFIT{4};
-constexpr int32_t kVERSION_COMPATIBLE{13};
-constexpr int32_t kEXCLUDE_LEAN_RUNTIME{14};
-constexpr int32_t kWEIGHT_STREAMING{21};
-} // namespace
-
 TEST_F(SlotsOfFeatures, weightsAreReplacedByName)
 {
     prepare = [&](Object net, Object config) {

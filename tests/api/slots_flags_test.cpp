@@ -11,12 +11,6 @@ namespace raw
 {
 namespace
 {
-// Numbers of BuilderFlag in 10.x.
-constexpr int32_t kREFIT_IDENTICAL{20};
-constexpr int32_t kREFIT_INDIVIDUAL{23};
-constexpr int32_t kSTRICT_NANS{24};
-constexpr int32_t kDISTRIBUTIVE_INDEPENDENCE{28};
-
 //! Keeps what is reported, by code and text.
 class RawRecorder final : public UserObject
 {

@@ -10,9 +10,6 @@ constexpr int32_t kCHW32{5};
 constexpr int32_t kHWC{8};
 constexpr int32_t kHALF{1};
 constexpr int32_t kBOOL{4};
-// Numbers of BuilderFlag.
-constexpr int32_t kOBEY_PRECISION_CONSTRAINTS{9};
-constexpr int32_t kDIRECT_IO{11};
 
 using SlotsOfFormats = SlotsOfFeatures;
 

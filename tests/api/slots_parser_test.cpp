@@ -9,8 +9,6 @@ namespace raw
 {
 namespace
 {
-constexpr int32_t kREFIT{4}; // Of BuilderFlag in 10.x.
-
 // What ONNX files are made of: fields of protocol buffers, by number.
 std::string number(uint64_t value)
 {

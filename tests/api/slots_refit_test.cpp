@@ -10,10 +10,7 @@ namespace raw
 {
 namespace
 {
-// Numbers of BuilderFlag, SerializationFlag, EngineStat, TensorLocation and WeightsRole in 10.x.
-constexpr int32_t kREFIT{4};
-constexpr int32_t kSTRIP_PLAN{19};
-constexpr int32_t kREFIT_INDIVIDUAL{23};
+// Numbers of SerializationFlag, EngineStat, TensorLocation and WeightsRole in 10.x.
 constexpr int32_t kEXCLUDE_WEIGHTS{0};
 constexpr int32_t kINCLUDE_REFIT{2};
 constexpr int32_t kSTRIPPED_WEIGHTS_SIZE{1};

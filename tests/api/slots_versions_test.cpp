@@ -7,8 +7,6 @@ namespace raw
 {
 namespace
 {
-constexpr int32_t kVERSION_COMPATIBLE{13}; // Of BuilderFlag in 10.x.
-
 class SlotsOfVersions : public SlotsOfFeatures
 {
   protected:
