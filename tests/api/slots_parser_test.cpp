@@ -79,15 +79,23 @@ class SlotsOfParser : public SlotsOfFeatures
         parsers = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         ASSERT_NE(parsers, nullptr) << ::dlerror();
         builder = create("createInferBuilder_INTERNAL");
+        makeParser();
+    }
+    void TearDown() override
+    {
+        destroyParser();
+        destroy(builder);
+    }
+    void makeParser()
+    {
         network = call<Object>(behindBuilder(), slots::kVBuilder_createNetworkV2, uint32_t{0});
         parser = make("createNvOnnxParser_INTERNAL", network);
         ASSERT_NE(parser, nullptr) << errors;
     }
-    void TearDown() override
+    void destroyParser()
     {
         call<void>(parser, slots::kIParser_destroyAndFree);
         destroy(network);
-        destroy(builder);
     }
     Object behindBuilder() const
     {
@@ -99,8 +107,11 @@ class SlotsOfParser : public SlotsOfFeatures
         EXPECT_NE(maker, nullptr) << function;
         return maker == nullptr ? nullptr : maker(of, &logger, 100);
     }
+    //! A parser is for one model.
     bool isSupported(std::string const& bytes)
     {
+        destroyParser();
+        makeParser();
         return call<bool>(parser, slots::kIParser_supportsModelV2, static_cast<void const*>(bytes.data()), bytes.size(),
             static_cast<char const*>(nullptr));
     }
