@@ -1,5 +1,5 @@
-// The parser by a program that never saw a header of ours, on models that it writes byte by byte: which parts of a model
-// can be read, and an engine refitted from another model of the same graph.
+// The parser by a program that never saw a header of ours, on models that it writes byte by byte: which parts of a
+// model can be read, and an engine refitted from another model of the same graph.
 #include "raw_features.h"
 
 #include <cstring>
