@@ -14,8 +14,8 @@ namespace tenon::inspect
 //! A tensor in any layout as a row-major host tensor.
 Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
 
-//! An index of a Gather layer that picks nothing, for which the API gives 0 (rule E4), or a length or start of sequences
-//! that no rows have, which counts as the nearest one that some have.
+//! An index of a Gather layer that picks nothing, for which the API gives 0 (rule E4), or a length or start of
+//! sequences that no rows have, which counts as the nearest one that some have.
 struct ValueOutOfRange
 {
     int32_t step{-1};

@@ -39,9 +39,9 @@ class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::ap
 
 //! Lives as long as one call of the plugin; so do the expressions that it makes (K12). Those of the latest calls stay
 //! readable, but as what they no longer are: a plugin that kept one meets an error instead of foreign memory. The
-//! IExprBuilders that plugins see are never freed: the public Python bindings of 10.9 ask the one of an earlier call, so
-//! in a thread that asks a plugin each stands for that thread's latest call; elsewhere, in a thread of the plugin's own,
-//! for the call that it was given to.
+//! IExprBuilders that plugins see are never freed: the public Python bindings of 10.9 ask the one of an earlier call,
+//! so in a thread that asks a plugin each stands for that thread's latest call; elsewhere, in a thread of the plugin's
+//! own, for the call that it was given to.
 class ShapeBuilder final
 {
   public:
