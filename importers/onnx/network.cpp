@@ -42,6 +42,10 @@ nvinfer1::ITensor& Network::tensor(Value const& value)
     {
         return *value.tensor();
     }
+    if (!value.isConstant())
+    {
+        return value.some(); // Which says why there is none.
+    }
     Constant const& constant = value.constant();
     nvinfer1::IConstantLayer* const layer = api.addConstant(dimsOf(constant.dims), weights(value));
     if (layer == nullptr)

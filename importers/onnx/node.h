@@ -100,6 +100,8 @@ class Node
     }
     //! The first output of a layer just added; fails when the network could not infer it.
     Value output(nvinfer1::ILayer* layer, std::string_view role = {}, int32_t index = 0);
+    //! The same of a layer that is the node's already, once it has all its inputs.
+    Value result(nvinfer1::ILayer const& layer, int32_t index = 0);
 
     //! Gives the layer that makes the first output the node's own name.
     void nameMainLayer(Outputs const& outputs);

@@ -164,7 +164,12 @@ void Node::nameMainLayer(Outputs const& outputs)
 Value Node::output(nvinfer1::ILayer* layer, std::string_view role, int32_t index)
 {
     finish(layer, role);
-    ITensor* const result = layer->getOutput(index);
+    return result(*layer, index);
+}
+
+Value Node::result(nvinfer1::ILayer const& layer, int32_t index)
+{
+    ITensor* const result = layer.getOutput(index);
     if (result == nullptr || result->getDimensions().nbDims < 0)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("{} does not fit its inputs{}", op(), mNetwork.reasons.text()));

@@ -66,15 +66,6 @@ Difference droppingElements(Node const& node)
     return std::nullopt;
 }
 
-Difference maskOfTheInputsType(Node const& node)
-{
-    if (node.wants(1))
-    {
-        return "its mask has the element type of its input";
-    }
-    return std::nullopt;
-}
-
 Difference scalesPerSide(Node const&)
 {
     return "it is scaled by 'height_scale' and 'width_scale'";
@@ -111,7 +102,6 @@ constexpr Change kChanges[]{
     {"BatchNormalization", 9, statisticsPerElement},
     {"Div", 7, operandsOfEqualShape},
     {"Dropout", 7, droppingElements},
-    {"Dropout", 10, maskOfTheInputsType},
     {"Equal", 7, broadcastAlongAnAxis},
     {"Greater", 7, operandsOfEqualShape},
     {"Less", 7, operandsOfEqualShape},

@@ -247,7 +247,7 @@ Value Value::marked(int32_t onnxType) const
     return copy;
 }
 
-nvinfer1::ITensor const& Value::some() const
+nvinfer1::ITensor& Value::some() const
 {
     if (mCell == nullptr || mCell->tensor == nullptr)
     {

@@ -170,10 +170,10 @@ class Value
         mCell->tensor = tensor;
     }
 
-  private:
-    //! The tensor; fails where there is none.
-    nvinfer1::ITensor const& some() const;
+    //! The tensor; fails where there is none, and says what stands there.
+    nvinfer1::ITensor& some() const;
 
+  private:
     struct Cell
     {
         std::string name;

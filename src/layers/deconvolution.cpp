@@ -48,6 +48,10 @@ Result<TensorType> Deconvolution::infer(Inputs const& in) const
     if (x[1].isConstant())
         check.input(0, *x[1].constant() % nbGroups == 0, "has {} channels, which {} groups do not divide", x[1].show(),
             nbGroups);
+    ShapeExpr const& rows = in.type(1).shape[0]; // As many, which the run may be the first to tell of the input.
+    if (rows.isConstant())
+        check.input(1, *rows.constant() % nbGroups == 0, "is for {} channels, which {} groups do not divide",
+            rows.show(), nbGroups);
     TensorType type{in.type(0).dtype, {x[0], nbOutputMaps}};
     for (size_t axis = 0; axis < window.rank(); ++axis)
     {

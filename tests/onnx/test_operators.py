@@ -477,6 +477,17 @@ def test_D2_sizes_that_go_through_floats() -> None:
             check_equal(found[name], expected, f"{name} at {feed['x'].shape}")
 
 
+@pytest.mark.parametrize("opset, kind", [(9, np.float32), (12, np.bool_)], ids=str)
+def test_masks_of_dropout_keep_all(opset: int, kind: type) -> None:
+    """Up to opset 9 a mask has its input's type; many old networks name it, and read it never."""
+    node = helper.make_node("Dropout", ["x"], ["y", "mask"], **({"ratio": 0.5} if opset == 9 else {}))
+    model = graph_model([node], [("x", FLOAT, ["n", 3])], ["y", "mask"], opset=opset)
+    feed = {"x": floats(2, 3)}
+    (found,) = run(plan_of(model, [feed]), [feed])
+    np.testing.assert_array_equal(found["y"], feed["x"])
+    assert found["mask"].dtype == kind and found["mask"].shape == (2, 3) and found["mask"].all()
+
+
 @pytest.mark.parametrize("shape", [(2, 2), (3, 4), (0, 2)], ids=str)
 @pytest.mark.parametrize("known", [False, True], ids=["tensor", "constant"])
 def test_expand_from_an_extent_that_does_not_fit_fails_in_the_run(shape: tuple, known: bool) -> None:

@@ -253,7 +253,7 @@ Value rotated(Node& node, Value const& x, Rotation const& rotation)
     {
         layer->setInput(3, node.tensor(positions));
     }
-    return layer->getOutput(0);
+    return node.result(*layer);
 }
 
 namespace

@@ -187,7 +187,7 @@ Outputs importRotary(Node& node)
                        node.intOr("interleaved", 0) != 0, static_cast<int32_t>(turned)),
             "rotary");
     layer->setInput(3, node.tensor(at));
-    Value result = layer->getOutput(0);
+    Value result = node.result(*layer);
     float const scale = node.floatOr("scale", 1.0F);
     if (scale != 1.0F)
     {

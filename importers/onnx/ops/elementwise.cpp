@@ -194,7 +194,8 @@ Outputs importDropout(Node& node)
     if (node.wants(1))
     {
         Value const x = node.in(0);
-        outputs.push_back(expandTo(node, node.scalar(1.0, DataType::kBOOL, x.rank()), extentsOf(node, x)));
+        DataType const type = node.opset() < 10 ? x.type() : DataType::kBOOL;
+        outputs.push_back(expandTo(node, node.scalar(1.0, type, x.rank()), extentsOf(node, x)));
     }
     return outputs;
 }
