@@ -39,32 +39,14 @@ py::array viewOf(TenonCheckTensor const& tensor)
     return py::array{py::dtype{numpyNameOf(tensor.type)}, shape, data, keeper};
 }
 
-//! What the reference function does: arrays in, an array or a sequence of arrays back.
-class Reference
+//! A function of the user's that the checking host calls: what it raises is raised when the check is over.
+class UserFunction
 {
   public:
-    explicit Reference(py::object function)
+    explicit UserFunction(py::object function)
         : mFunction{std::move(function)}
     {
     }
-    static int32_t call(void* user, TenonCheckTensor const* inputs, int32_t nbInputs, TenonCheckTensor const* outputs,
-        int32_t nbOutputs) noexcept
-    {
-        WithGil const gil;
-        auto& self = *static_cast<Reference*>(user);
-        try
-        {
-            self.fill({inputs, static_cast<size_t>(nbInputs)}, {outputs, static_cast<size_t>(nbOutputs)});
-            return 0;
-        }
-        catch (std::exception const& problem)
-        {
-            self.mRaised = std::current_exception();
-            tenonExplainFailure(problem.what()); // A child process has nothing else to tell.
-            return 1;
-        }
-    }
-    //! Raises what the function raised.
     void rethrow() const
     {
         if (mRaised)
@@ -75,13 +57,52 @@ class Reference
         return !mFunction.is_none();
     }
 
+  protected:
+    //! 0, or 1 where the work has raised something. The interpreter is held.
+    template <typename Work>
+    int32_t guarded(Work const& work) noexcept
+    {
+        try
+        {
+            work(mFunction);
+            return 0;
+        }
+        catch (std::exception const& problem)
+        {
+            mRaised = std::current_exception();
+            tenonExplainFailure(problem.what()); // A child process has nothing else to tell.
+            return 1;
+        }
+    }
+
   private:
-    void fill(std::span<TenonCheckTensor const> inputs, std::span<TenonCheckTensor const> outputs) const
+    py::object mFunction;
+    std::exception_ptr mRaised;
+};
+
+//! What the reference function does: arrays in, an array or a sequence of arrays back.
+class Reference final : public UserFunction
+{
+  public:
+    using UserFunction::UserFunction;
+
+    static int32_t call(void* user, TenonCheckTensor const* inputs, int32_t nbInputs, TenonCheckTensor const* outputs,
+        int32_t nbOutputs) noexcept
+    {
+        WithGil const gil;
+        return static_cast<Reference*>(user)->guarded([&](py::object const& function) {
+            fill(function, {inputs, static_cast<size_t>(nbInputs)}, {outputs, static_cast<size_t>(nbOutputs)});
+        });
+    }
+
+  private:
+    static void fill(
+        py::object const& function, std::span<TenonCheckTensor const> inputs, std::span<TenonCheckTensor const> outputs)
     {
         py::tuple arguments{inputs.size()};
         for (size_t i = 0; i < inputs.size(); ++i)
             arguments[i] = viewOf(inputs[i]);
-        py::object answer = mFunction(*arguments);
+        py::object answer = function(*arguments);
         if (!py::isinstance<py::tuple>(answer) && !py::isinstance<py::list>(answer))
             answer = py::make_tuple(answer);
         auto const given = answer.cast<py::sequence>();
@@ -99,51 +120,24 @@ class Reference
             py::module_::import("numpy").attr("copyto")(target, value, py::arg("casting") = "unsafe");
         }
     }
-
-    py::object mFunction;
-    std::exception_ptr mRaised;
 };
 
 //! What fills inputs: called with the number, and an array to change or replace.
-class Fill
+class Fill final : public UserFunction
 {
   public:
-    explicit Fill(py::object function)
-        : mFunction{std::move(function)}
-    {
-    }
+    using UserFunction::UserFunction;
+
     static int32_t call(void* user, int32_t input, TenonCheckTensor const* contents) noexcept
     {
         WithGil const gil;
-        auto& self = *static_cast<Fill*>(user);
-        try
-        {
+        return static_cast<Fill*>(user)->guarded([&](py::object const& function) {
             py::array const target = viewOf(*contents);
-            py::object const answer = self.mFunction(input, target);
+            py::object const answer = function(input, target);
             if (!answer.is_none())
                 py::module_::import("numpy").attr("copyto")(target, answer, py::arg("casting") = "unsafe");
-            return 0;
-        }
-        catch (std::exception const& problem)
-        {
-            self.mRaised = std::current_exception();
-            tenonExplainFailure(problem.what()); // A child process has nothing else to tell.
-            return 1;
-        }
+        });
     }
-    void rethrow() const
-    {
-        if (mRaised)
-            std::rethrow_exception(mRaised);
-    }
-    bool isGiven() const
-    {
-        return !mFunction.is_none();
-    }
-
-  private:
-    py::object mFunction;
-    std::exception_ptr mRaised;
 };
 
 //! fork() as Python wants it.

@@ -43,7 +43,48 @@ void expectDefaults(IBuilderConfig& config)
     EXPECT_EQ(config.getProgressMonitor(), nullptr);
     EXPECT_EQ(config.getNbOptimizationProfiles(), 0);
     EXPECT_TRUE(config.getFlag(BuilderFlag::kTF32));
+    EXPECT_EQ(config.getFlags(), 1U << static_cast<uint32_t>(BuilderFlag::kTF32));
+    EXPECT_EQ(config.getTacticSources(), 24U) << "rule G5: the edge mask and JIT";
+    EXPECT_EQ(config.getQuantizationFlags(), 0U);
+    EXPECT_EQ(config.getDefaultDeviceType(), DeviceType::kGPU);
+    EXPECT_EQ(config.getDLACore(), -1);
+    EXPECT_EQ(config.getInt8Calibrator(), nullptr);
+    EXPECT_EQ(config.getCalibrationProfile(), nullptr);
+    EXPECT_EQ(config.getAlgorithmSelector(), nullptr);
+    EXPECT_EQ(config.getTimingCache(), nullptr);
+    EXPECT_EQ(config.getNbPluginsToSerialize(), 0);
+    EXPECT_EQ(config.getL2LimitForTiling(), -1);
+    for (int32_t feature = 0; feature < EnumMax<PreviewFeature>(); ++feature)
+        EXPECT_EQ(config.getPreviewFeature(static_cast<PreviewFeature>(feature)),
+            static_cast<PreviewFeature>(feature) == PreviewFeature::kPROFILE_SHARING_0806)
+            << feature;
 }
+
+//! Limits of all pools.
+std::vector<size_t> poolLimits(IBuilderConfig const& config)
+{
+    std::vector<size_t> limits;
+    for (int32_t pool = 0; pool < EnumMax<MemoryPoolType>(); ++pool)
+        limits.push_back(config.getMemoryPoolLimit(static_cast<MemoryPoolType>(pool)));
+    return limits;
+}
+
+struct NoCalibrator final : IInt8EntropyCalibrator2
+{
+    int32_t getBatchSize() const noexcept override
+    {
+        return 1;
+    }
+    bool getBatch(void**, char const**, int32_t) noexcept override
+    {
+        return false;
+    }
+    void const* readCalibrationCache(size_t&) noexcept override
+    {
+        return nullptr;
+    }
+    void writeCalibrationCache(void const*, size_t) noexcept override {}
+};
 
 TEST_F(BuilderRules, G2_defaults)
 {
@@ -264,11 +305,33 @@ TEST_F(BuilderRules, G17_resetRestoresEveryDefault)
     CheckingMonitor monitor;
     config->setProgressMonitor(&monitor);
     config->addOptimizationProfile(builder->createOptimizationProfile());
-    size_t const workspace = config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
-    config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, size_t{1} << 26);
+    config->setTacticSources(1);
+    config->setQuantizationFlag(QuantizationFlag::kCALIBRATE_BEFORE_FUSION);
+    config->setDefaultDeviceType(DeviceType::kDLA);
+    NoCalibrator calibrator;
+    config->setInt8Calibrator(&calibrator);
+    config->setCalibrationProfile(builder->createOptimizationProfile());
+    std::unique_ptr<ITimingCache> const cache{config->createTimingCache(nullptr, 0)};
+    ASSERT_TRUE(config->setTimingCache(*cache, false));
+    char const* const library{"/no/such/library.so"};
+    config->setPluginsToSerialize(&library, 1);
+    config->setL2LimitForTiling(1 << 20);
+    config->setRuntimePlatform(RuntimePlatform::kWINDOWS_AMD64);
+    config->setProfileStream(stream());
+    for (int32_t feature = 0; feature < EnumMax<PreviewFeature>(); ++feature)
+        config->setPreviewFeature(static_cast<PreviewFeature>(feature), true);
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    config->setDeviceType(network->getLayer(0), DeviceType::kDLA);
+    std::unique_ptr<IBuilderConfig> const fresh{builder->createBuilderConfig()};
+    for (int32_t pool = 0; pool < EnumMax<MemoryPoolType>(); ++pool)
+        config->setMemoryPoolLimit(static_cast<MemoryPoolType>(pool), size_t{1} << 26);
+    EXPECT_NE(poolLimits(*config), poolLimits(*fresh));
+    EXPECT_EQ(config->getTimingCache(), cache.get());
+    EXPECT_EQ(config->getNbPluginsToSerialize(), 1);
     config->reset();
     expectDefaults(*config);
-    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), workspace);
+    EXPECT_EQ(poolLimits(*config), poolLimits(*fresh));
+    EXPECT_FALSE(config->isDeviceTypeSet(network->getLayer(0)));
 }
 
 TEST_F(BuilderRules, G18_networkAndConfigurationOutliveTheirBuilder)

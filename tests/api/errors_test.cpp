@@ -399,6 +399,21 @@ TEST_F(Errors, B9_setMaxThreadsRefusesLessThanOneAndAnswersOneUntilSet)
     EXPECT_FALSE(runtime->setMaxThreads(0));
     EXPECT_EQ(builder->getMaxThreads(), 2) << "what is refused changes nothing";
     EXPECT_EQ(runtime->getMaxThreads(), 2);
+    config->setFlag(BuilderFlag::kREFIT);
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IRefitter> const refitter{createInferRefitter(*engine, logger)};
+    ASSERT_NE(refitter, nullptr);
+    KeepingRecorder ofRefitter;
+    refitter->setErrorRecorder(&ofRefitter);
+    EXPECT_EQ(refitter->getMaxThreads(), 1);
+    EXPECT_FALSE(refitter->setMaxThreads(0));
+    EXPECT_EQ(ofRefitter.getNbErrors(), 1);
+    EXPECT_EQ(ofRefitter.last(), ErrorCode::kINVALID_ARGUMENT);
+    EXPECT_TRUE(refitter->setMaxThreads(3));
+    EXPECT_FALSE(refitter->setMaxThreads(-1));
+    EXPECT_EQ(refitter->getMaxThreads(), 3);
+    refitter->setErrorRecorder(nullptr);
     builder->setErrorRecorder(nullptr);
     runtime->setErrorRecorder(nullptr);
 }

@@ -24,6 +24,36 @@ TEST_F(Network, C1_addInputRefusesDuplicateNamesAndBadDims)
     EXPECT_TRUE(y->isNetworkOutput());
     EXPECT_EQ(network->addInput("y", DataType::kFLOAT, dims({2, 3})), nullptr);
     EXPECT_EQ(network->getNbInputs(), 1);
+    ITensor* z = network->addUnary(*network->getInput(0), UnaryOperation::kABS)->getOutput(0);
+    z->setName("y");
+    network->markOutput(*z);
+    EXPECT_FALSE(z->isNetworkOutput()) << "another output has the name";
+    EXPECT_EQ(network->getNbOutputs(), 1);
+    z->setName("z");
+    network->markOutput(*z);
+    EXPECT_EQ(network->getNbOutputs(), 2);
+    z->setName("y"); // Once both are outputs, the build finds out.
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_TRUE(plan == nullptr || std::string_view{z->getName()} == "z") << "two outputs have one name";
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "'y'"), 3) << logger.errors();
+}
+
+TEST_F(Network, C10_onlyLayersThatJoinRanksTakeSeveral)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 3, 4, 4}));
+    ITensor* inputs[]{x, x};
+    std::vector<ILayer*> const layers{network->addUnary(*x, UnaryOperation::kABS), network->addConcatenation(inputs, 2),
+        network->addConvolutionNd(*x, 4, dims({3, 3}), weights(convRelu.kernel), weights(convRelu.bias)),
+        network->addReduce(*x, ReduceOperation::kSUM, 2, true), network->addShuffle(*x), network->addIdentity(*x),
+        network->addMatrixMultiply(*x, MatrixOperation::kNONE, *x, MatrixOperation::kTRANSPOSE)};
+    for (ILayer* const layer : layers)
+    {
+        EXPECT_EQ(layer->getNbRanks(), 1);
+        for (int32_t const ranks : {2, 8, 0, -1})
+            EXPECT_FALSE(layer->setNbRanks(ranks)) << layer->getName() << ", " << ranks;
+        EXPECT_TRUE(layer->setNbRanks(1)) << layer->getName();
+        EXPECT_EQ(layer->getNbRanks(), 1);
+    }
 }
 
 TEST_F(Network, C2_defaultNamesFollowTheLayerAndItsOrdinal)

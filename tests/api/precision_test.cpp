@@ -58,6 +58,53 @@ TEST_F(Precision, C16_operandsOfUnlikeTypesAreRefusedByName)
     EXPECT_GE(logger.count(ILogger::Severity::kERROR, "'sum of unlike'"), 1) << logger.errors();
 }
 
+TEST_F(Precision, E16_anIdentityOfAStronglyTypedNetworkKeepsTheType)
+{
+    network.reset(
+        builder->createNetworkV2(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)));
+    for (DataType const type : {DataType::kHALF, DataType::kINT32, DataType::kBOOL})
+    {
+        std::string const name = "x" + std::to_string(network->getNbInputs());
+        ITensor* x = network->addInput(name.c_str(), type, dims({2, 5}));
+        IIdentityLayer* same = network->addIdentity(*x);
+        same->setOutputType(0, DataType::kFLOAT);
+        same->getOutput(0)->setType(DataType::kFLOAT);
+        EXPECT_EQ(same->getOutput(0)->getType(), type);
+        network->markOutput(*same->getOutput(0));
+    }
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the types of a strongly typed network"), 6);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    for (int32_t i = 0; i < 3; ++i)
+        EXPECT_EQ(engine->getTensorDataType(engine->getIOTensorName(3 + i)),
+            engine->getTensorDataType(engine->getIOTensorName(i)));
+}
+
+TEST_F(Precision, E16_anOutputOfTheNetworkIsNotCastToAnotherKindOfNumber)
+{
+    IActivationLayer* relu = addRelu();
+    for (DataType const type : {DataType::kINT32, DataType::kBOOL, DataType::kINT64})
+    {
+        relu->getOutput(0)->setType(type);
+        int32_t const before = logger.count(ILogger::Severity::kERROR, "[layer 'gate'] output 'y' is float32");
+        EXPECT_FALSE(builds());
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "[layer 'gate'] output 'y' is float32"), before + 1)
+            << logger.errors();
+    }
+    relu->getOutput(0)->setType(DataType::kHALF);
+    EXPECT_TRUE(builds()) << logger.errors();
+    // An identity of a weakly typed network is there to convert.
+    network.reset(builder->createNetworkV2(0));
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2, 5}));
+    IIdentityLayer* converting = network->addIdentity(*x);
+    converting->setOutputType(0, DataType::kINT32);
+    converting->getOutput(0)->setName("y");
+    network->markOutput(*converting->getOutput(0));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(engine->getTensorDataType("y"), DataType::kINT32);
+}
+
 TEST_F(Precision, C17_obeyFailsTheBuildByLayer)
 {
     addRelu()->setPrecision(DataType::kBOOL);

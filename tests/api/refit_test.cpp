@@ -389,6 +389,69 @@ TEST_F(Refit, C12_namesBelongToOneTypeAndNumberOfValues)
     EXPECT_FALSE(network->markWeightsRefittable("v")) << "the name is gone";
 }
 
+TEST_F(Refit, C12_aNameIsThatOfAllUsesOfTheWeights)
+{
+    std::vector<float> const values = randomFloats(6, 20);
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({6}));
+    for (ElementWiseOperation const operation : {ElementWiseOperation::kPROD, ElementWiseOperation::kSUM})
+    {
+        ITensor* constant = network->addConstant(dims({6}), weights(values))->getOutput(0);
+        x = network->addElementWise(*x, *constant, operation)->getOutput(0);
+    }
+    x->setName("y");
+    network->markOutput(*x);
+    ASSERT_TRUE(network->setWeightsName(weights(values), "both"));
+    config->setFlag(BuilderFlag::kREFIT);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IRefitter> const refitter = refitterOf(*engine);
+    ASSERT_NE(refitter, nullptr);
+    EXPECT_EQ(refitter->getAllWeights(0, nullptr), 1) << "one name";
+    EXPECT_EQ(refitter->getAll(0, nullptr, nullptr), 2) << "of two layers' weights";
+    std::vector<float> const others = randomFloats(6, 21);
+    ASSERT_TRUE(refitter->setNamedWeights("both", weights(others)) && refitter->refitCudaEngine()) << logger.errors();
+    std::vector<float> const given = randomFloats(6, 22);
+    DeviceArray<float> const in{given};
+    DeviceArray<float> const out{size_t{6}};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ASSERT_TRUE(context->setTensorAddress("x", in.data()) && context->setTensorAddress("y", out.data()));
+    ASSERT_TRUE(runToEnd(*context)) << logger.errors();
+    std::vector<float> const y = out.read();
+    for (size_t i = 0; i < y.size(); ++i)
+        EXPECT_NEAR(y[i], given[i] * others[i] + others[i], 1e-5F) << i;
+}
+
+TEST_F(Refit, U6_weightsThatOverflowANarrowerTypeAreWarnedOf)
+{
+    std::vector<float> const values(6, 2.0F);
+    ITensor* x = network->addInput("x", DataType::kHALF, dims({6}));
+    ITensor* constant = network->addConstant(dims({6}), weights(values))->getOutput(0);
+    ITensor* narrow = network->addCast(*constant, DataType::kHALF)->getOutput(0);
+    ITensor* y = network->addElementWise(*x, *narrow, ElementWiseOperation::kPROD)->getOutput(0);
+    network->markOutput(*y);
+    ASSERT_TRUE(network->setWeightsName(weights(values), "wide"));
+    config->setFlag(BuilderFlag::kREFIT);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IRefitter> const refitter = refitterOf(*engine);
+    ASSERT_NE(refitter, nullptr);
+    auto const warnings = [&](float largest) {
+        std::vector<float> given(6, 3.0F);
+        given[4] = largest;
+        int32_t const before = logger.count(ILogger::Severity::kWARNING, "weights 'wide' are finite, but overflow");
+        EXPECT_TRUE(refitter->setNamedWeights("wide", weights(given)));
+        EXPECT_TRUE(refitter->refitCudaEngine()) << logger.errors();
+        return logger.count(ILogger::Severity::kWARNING, "weights 'wide' are finite, but overflow") - before;
+    };
+    EXPECT_TRUE(refitter->getWeightsValidation());
+    EXPECT_EQ(warnings(65504.0F), 0) << "the largest of float16";
+    EXPECT_EQ(warnings(1e6F), 1);
+    EXPECT_EQ(warnings(-1e6F), 1);
+    EXPECT_EQ(warnings(INFINITY), 0) << "as it was given";
+    refitter->setWeightsValidation(false);
+    EXPECT_EQ(warnings(1e6F), 0);
+}
+
 //! Runs of other contexts see the weights of before or of behind, never some of both.
 TEST_F(Refit, U3_runsBesideARefitSeeOneStateOrTheOther)
 {

@@ -78,8 +78,18 @@ TEST_F(Values, A5_A6_versionIntegersMatchHeaderAndLibrary)
     {
         int32_t const before = logger.count(ILogger::Severity::kERROR, "compile");
         EXPECT_EQ(createInferBuilder_INTERNAL(&logger, refused), nullptr) << refused;
-        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "compile"), before + 1) << refused;
+        EXPECT_EQ(createInferRuntime_INTERNAL(&logger, refused), nullptr) << refused;
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "compile"), before + 2) << refused;
     }
+    config->setFlag(BuilderFlag::kREFIT);
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IRefitter> const made{
+        static_cast<IRefitter*>(createInferRefitter_INTERNAL(engine.get(), &logger, 101600))};
+    EXPECT_NE(made, nullptr) << logger.errors();
+    int32_t const before = logger.count(ILogger::Severity::kERROR, "compile");
+    EXPECT_EQ(createInferRefitter_INTERNAL(engine.get(), &logger, 110000), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "compile"), before + 1);
 }
 
 TEST_F(Values, A7_namesAreCopiedAndLimitedTo4096Bytes)
@@ -161,10 +171,29 @@ TEST_F(Values, A7_namesOfContextsAndInProfiles)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "IExecutionContext::setName"), 2);
     EXPECT_EQ(context->getName(), longest);
     IOptimizationProfile* profile = builder->createOptimizationProfile();
-    EXPECT_FALSE(profile->setDimensions(nullptr, OptProfileSelector::kMIN, dims({1})));
-    EXPECT_FALSE(profile->setDimensions(tooLong.c_str(), OptProfileSelector::kMIN, dims({1})));
-    EXPECT_FALSE(context->setInputShape(nullptr, dims({1, 3, 8, 10})));
-    EXPECT_FALSE(context->setTensorAddress(nullptr, nullptr));
+    std::vector<float> const values(4);
+    int32_t reported = logger.count(ILogger::Severity::kERROR);
+    auto const isRefused = [&](bool isDone) {
+        int32_t const now = logger.count(ILogger::Severity::kERROR);
+        bool const isTold = now == reported + 1;
+        reported = now;
+        return !isDone && isTold;
+    };
+    int32_t const number{1};
+    for (char const* const name : {static_cast<char const*>(nullptr), tooLong.c_str()})
+    {
+        EXPECT_TRUE(isRefused(profile->setDimensions(name, OptProfileSelector::kMIN, dims({1}))));
+        EXPECT_TRUE(isRefused(profile->setShapeValues(name, OptProfileSelector::kMIN, &number, 1)));
+        EXPECT_EQ(profile->getDimensions(name, OptProfileSelector::kMIN).nbDims, -1);
+        reported = logger.count(ILogger::Severity::kERROR);
+        EXPECT_TRUE(isRefused(context->setInputShape(name, dims({1, 3, 8, 10}))));
+        EXPECT_TRUE(isRefused(context->setTensorAddress(name, nullptr)));
+        EXPECT_TRUE(isRefused(context->setOutputAllocator(name, nullptr)));
+    }
+    EXPECT_TRUE(isRefused(network->setWeightsName(weights(values), tooLong.c_str()))); // Null clears (rule C12).
+    EXPECT_TRUE(network->setWeightsName(weights(values), longest.c_str()));
+    EXPECT_TRUE(isRefused(network->setWeightsName(weights(values), tooLong.c_str())));
+    EXPECT_TRUE(network->markWeightsRefittable(longest.c_str())) << "the name that it has stays";
 }
 
 TEST_F(Values, A9_objectsGoWithDeleteInAnyOrder)

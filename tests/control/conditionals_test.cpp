@@ -49,6 +49,18 @@ TEST_F(Conditionals, E20_theBranchNotTakenIsNotEvaluated)
     EXPECT_EQ(results({{"x", {{1}, {4}}}})["y"].values, (Values{8}));
 }
 
+TEST_F(Conditionals, C5_aTensorInsideAConditionalIsNoOutput)
+{
+    ITensor* x = input("x", {3});
+    IIfConditional* choice = network->addIfConditional();
+    choice->setCondition(*isPositive(x));
+    ITensor* inside = choice->addInput(*x)->getOutput(0);
+    ITensor* twice = add(inside, inside);
+    mark(choice->addOutput(*twice, *inside)->getOutput(0), "y");
+    mark(twice, "inside");
+    EXPECT_TRUE(fails("tensor 'inside' is inside a loop or conditional and cannot be an output"));
+}
+
 TEST_F(Conditionals, E20_branchesMayDifferInExtents)
 {
     ITensor* x = input("x", {4});

@@ -167,6 +167,50 @@ TEST_F(Loops, E17_aLoopNeedsALimitAndTakesOneOfEachKind)
     EXPECT_TRUE(build()) << logger.errors();
 }
 
+TEST_F(Loops, E18_aRecurrenceBeginsWithAValueFromOutside)
+{
+    ILoop* loop = network->addLoop();
+    loop->addTripLimit(*integer(3), TripLimit::kCOUNT);
+    IRecurrenceLayer* value = loop->addRecurrence(*input("x", {2}));
+    ITensor* next = add(value->getOutput(0), value->getOutput(0));
+    value->setInput(1, *next);
+    IRecurrenceLayer* second = loop->addRecurrence(*next);
+    second->setInput(1, *next);
+    mark(loop->addLoopOutput(*second->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0), "y");
+    EXPECT_TRUE(fails("which is inside a loop or conditional that it is outside of"));
+}
+
+//! What joins values needs to know how many there are before the first round.
+TEST_F(Loops, E17_joinedValuesNeedALengthFromOutside)
+{
+    ITensor* x = input("x", {2});
+    for (auto const kind : {LoopOutput::kCONCATENATE, LoopOutput::kREVERSE})
+        for (int32_t const length : {0, 1, 2, 3})
+        {
+            network.reset(builder->createNetworkV2(0));
+            x = input("x", {2});
+            ILoop* loop = network->addLoop();
+            loop->addTripLimit(*integer(3), TripLimit::kCOUNT);
+            IRecurrenceLayer* value = loop->addRecurrence(*x);
+            value->setInput(1, *add(value->getOutput(0), value->getOutput(0)));
+            IRecurrenceLayer* count = loop->addRecurrence(*integer(1));
+            count->setInput(1, *count->getOutput(0));
+            ILoopOutputLayer* out = loop->addLoopOutput(*value->getOutput(0), kind, 0);
+            out->setName("joined");
+            if (length == 1)
+                out->setInput(1, *count->getOutput(0)); // From inside.
+            if (length == 2)
+                out->setInput(1, *floats({}, {3}));
+            if (length == 3)
+                out->setInput(1, *integer(3));
+            mark(out->getOutput(0), "y");
+            if (length == 3)
+                EXPECT_TRUE(build()) << logger.errors();
+            else
+                EXPECT_TRUE(fails("joined")) << length;
+        }
+}
+
 TEST_F(Loops, E17_theLastValueIsARecurrencesOfTheSameLoop)
 {
     ILoop* loop = network->addLoop();

@@ -3,6 +3,7 @@
 #include "layers/assertion.h"
 #include "layers/convolution.h"
 #include "layers/cumulative.h"
+#include "layers/deconvolution.h"
 #include "layers/dequantize.h"
 #include "layers/dynamic_quantize.h"
 #include "layers/einsum.h"
@@ -14,6 +15,7 @@
 #include "layers/nms.h"
 #include "layers/one_hot.h"
 #include "layers/pointwise.h"
+#include "layers/pooling.h"
 #include "layers/quantize.h"
 #include "layers/ragged_soft_max.h"
 #include "layers/rotary_embedding.h"
@@ -308,6 +310,34 @@ TEST(LayerRules, E32_extentsFollowThePaddingMode)
     Window const upper = Window::of({1, {4}}, {1, {2}}, {}, {}, {}, PaddingMode::kSAME_UPPER);
     EXPECT_EQ(upper.padding(0, 5).pre, 1);
     EXPECT_EQ(upper.padding(0, 5).post, 2);
+}
+
+//! One is ours (docs/DEVIATIONS.md), two and three are upstream's, and no layer has more.
+TEST(LayerRules, E32_windowsHaveUpToThreeAxes)
+{
+    for (int32_t const axes : {0, 1, 2, 3, 4, 5})
+    {
+        nvinfer1::Dims window{axes, {}};
+        std::fill_n(window.d, axes, 2);
+        Convolution convolution;
+        convolution.nbOutputMaps = 2;
+        convolution.kernelSize = window;
+        Deconvolution deconvolution;
+        deconvolution.nbOutputMaps = 2;
+        deconvolution.kernelSize = window;
+        Pooling pooling;
+        pooling.windowSize = window;
+        std::vector<ShapeExpr> extents{1, 2};
+        extents.insert(extents.end(), static_cast<size_t>(axes), ShapeExpr{4});
+        TensorType const x{DType::kFLOAT, extents};
+        extents.assign({2, 2});
+        extents.insert(extents.end(), static_cast<size_t>(axes), ShapeExpr{2});
+        TensorType const kernel{DType::kFLOAT, extents};
+        bool const isRight = axes >= 1 && axes <= 3;
+        EXPECT_EQ(errorOfInference(convolution, {x, kernel}).empty(), isRight) << axes;
+        EXPECT_EQ(errorOfInference(deconvolution, {x, kernel}).empty(), isRight) << axes;
+        EXPECT_EQ(errorOfInference(pooling, {x}).empty(), isRight) << axes;
+    }
 }
 
 //! Positions are computed without wrapping, however far the start lies.

@@ -149,7 +149,7 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_loop_whose_condition_counts_has_a_trip_count(condition: str) -> None:
+def test_W14_a_loop_whose_condition_counts_has_a_trip_count(condition: str) -> None:
     text = """
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[3] x, int64 from, int64 most, int64 m, bool go) => (float[3] last, int64 i_last, float[k,3] all)

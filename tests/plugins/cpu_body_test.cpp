@@ -24,6 +24,7 @@ class ForGpu final : public OneToOne<ForGpu>
     static constexpr char const* kType{"ForGpu"};
     inline static bool isTimed{false};
     inline static int32_t bodies{0};
+    inline static std::vector<float> firstInput; //!< Of the first run of all.
     float by{0.5F};
 
     int32_t getNbTactics() noexcept override
@@ -53,6 +54,8 @@ class ForGpu final : public OneToOne<ForGpu>
             return 2;
         auto const* x = static_cast<float const*>(run.inputs[0]);
         auto* y = static_cast<float*>(run.outputs[0]);
+        if (bodies == 1)
+            firstInput.assign(x, x + shape.d[0] * shape.d[1]);
         for (int64_t i = 0; i < shape.d[0] * shape.d[1]; ++i)
             y[i] = x[i] + self.by;
         return 0;
@@ -120,6 +123,13 @@ TEST_F(CpuBodies, L24_aBuildThatMeasuresSaysSo)
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(ForGpu::bodies, 4) << "two tactics, each once to warm up";
     EXPECT_TRUE(ForGpu::isTimed);
+    std::vector<float> const seen = ForGpu::firstInput;
+    for (float const number : seen)
+        EXPECT_LE(std::abs(number), 1e3F) << "numbers of ours, not whatever the memory held";
+    ForGpu::bodies = 0;
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(ForGpu::firstInput, seen) << "the same in every build";
+    ForGpu::isTimed = true;
     EXPECT_FALSE(tenonIsTimingPlugin());
     EXPECT_TRUE(runs(*engine));
     EXPECT_FALSE(ForGpu::isTimed);

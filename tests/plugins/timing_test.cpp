@@ -245,7 +245,7 @@ void addAlike(INetworkDefinition& network)
     }
 }
 
-TEST_F(Timing, H7_layersLikeEachOtherAreTimedOnceAndNotAgainWithTheCache)
+TEST_F(Timing, H7_L19_layersLikeEachOtherAreTimedOnceAndNotAgainWithTheCache)
 {
     Tripled::tactics = {7, 3};
     config->setBuilderOptimizationLevel(4);
@@ -262,7 +262,7 @@ TEST_F(Timing, H7_layersLikeEachOtherAreTimedOnceAndNotAgainWithTheCache)
     std::unique_ptr<ITimingCache> const cache{config->createTimingCache(nullptr, 0)};
     ASSERT_TRUE(config->setTimingCache(*cache, false));
     ASSERT_NE(buildEngine(), nullptr);
-    EXPECT_EQ(cache->queryKeys(nullptr, 0), kCopies + 2);
+    EXPECT_EQ(cache->queryKeys(nullptr, 0), kCopies + 2) << "one ID, but shapes are in front of it";
     std::unique_ptr<IHostMemory> const bytes{cache->serialize()};
     std::unique_ptr<ITimingCache> const copy{config->createTimingCache(bytes->data(), bytes->size())};
     ASSERT_TRUE(config->setTimingCache(*copy, false));
@@ -310,7 +310,7 @@ class Cached final : public OneToOne<Cached>
     }
 };
 
-//! There are no timing caches yet that a prefix could be added in: whatever the id is, the plan is the same.
+//! Nothing is timed here: whatever the id is, the plan is the same.
 TEST_F(Timing, L19_theTimingCacheIdIsAskedForOnceAndMayBeNull)
 {
     OneToOneCreator<Cached> cached;

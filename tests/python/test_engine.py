@@ -117,6 +117,29 @@ def test_Q12_infer_shapes_returns_what_is_missing(engine: trt.ICudaEngine) -> No
     assert context.get_tensor_shape("y") == (5, 4)
 
 
+def test_Q12_infer_shapes_raises_where_shapes_do_not_fit() -> None:
+    """Each shape fits the profile, and they do not fit each other."""
+    log = small.Recorder()
+    builder = trt.Builder(log)
+    network = builder.create_network()
+    a, b = (network.add_input(name, trt.float32, (-1, 4)) for name in "ab")
+    same = network.add_elementwise(a, b, trt.ElementWiseOperation.SUM).get_output(0)
+    network.mark_output(same)
+    config = builder.create_builder_config()
+    profile = builder.create_optimization_profile()
+    for name in "ab":
+        profile.set_shape(name, (1, 4), (2, 4), (8, 4))
+    config.add_optimization_profile(profile)
+    engine = trt.Runtime(log).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    context = engine.create_execution_context()
+    context.set_input_shape("a", (2, 4))
+    context.set_input_shape("b", (3, 4))
+    with pytest.raises(RuntimeError, match="could not be inferred"):
+        context.infer_shapes()
+    context.set_input_shape("b", (2, 4))
+    assert context.infer_shapes() == []
+
+
 def test_A4_extents_beyond_32_bits_raise(engine: trt.ICudaEngine) -> None:
     context = engine.create_execution_context()
     for shape in ((1 << 31, 8), [1 << 31, 8]):
@@ -319,6 +342,22 @@ def test_X3_background_threads_progress() -> None:
     context.set_tensor_address("y", y)
     progress(lambda: context.execute_async_v3(0))
     progress(lambda: context.execute_v2([x.ctypes.data, y.ctypes.data]))
+
+
+def test_X3_background_threads_progress_during_a_refit() -> None:
+    builder = trt.Builder(LOGGER)
+    config = builder.create_builder_config()
+    config.set_flag(trt.BuilderFlag.REFIT)
+    plan = builder.build_serialized_network(deep_network(builder, 24, 1024), config)
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
+    refitter = trt.Refitter(engine, LOGGER)
+    refitter.max_threads = 1
+    weights = np.random.default_rng(6).standard_normal((1024, 1024), np.float32)
+    layers, roles = refitter.get_all()
+    assert len(layers) == 24
+    for layer, role in zip(layers, roles, strict=True):
+        assert refitter.set_weights(layer, role, weights)
+    progress(refitter.refit_cuda_engine)
 
 
 def test_X2_overrides_that_raise_do_not_stop_a_build(

@@ -389,13 +389,20 @@ Result<Done> GraphWriter::takeOutput(LayerBase const& layer, int32_t output, Val
     Graph& graph = mResult.graph;
     Tensor const& tensor = layer.output(output);
     DType const wanted = tensor.inferred.type.dtype;
-    bool const isConvertible = isConverted(wanted) && isConverted(graph.typeOf(value).dtype);
+    DType const own = graph.typeOf(value).dtype;
+    bool const isConvertible = isConverted(wanted) && isConverted(own);
+    bool const isIdentity = layer.getType() == nvinfer1::LayerType::kIDENTITY; // Whose work it is to convert.
+    if (tensor.isNetworkOutput() && !tensor.inferred.standsForReals && !isIdentity
+        && isFloating(wanted) != isFloating(own))
+        return badConfig("[layer '{}'] output '{}' is {}, and no output of a network becomes {} by itself: add a cast "
+                         "layer",
+            layer.name(), tensor.name(), nameOf(own), nameOf(wanted));
     if (tensor.inferred.standsForReals)
     {
         mQuantized[&tensor] = TENON_TRY(quantized(tensor, value));
         value = TENON_TRY(dequantized(tensor, mQuantized.at(&tensor)));
     }
-    else if ((layer.outputType(output) || isConvertible) && wanted != graph.typeOf(value).dtype)
+    else if ((layer.outputType(output) || isConvertible) && wanted != own)
         value =
             graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{wanted}), layer.name() + " to type", {value}))).output();
     graph.rename(value, tensor.name());

@@ -14,9 +14,11 @@
 #include "planner/read_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 namespace tenon::api
 {
@@ -67,7 +69,50 @@ Plan sourceOf(RefitRequest const& request, GivenWeights const& given)
     return source;
 }
 
-Result<Plan> planSource(RefitRequest const& request, Plan const& source, Program const& program)
+//! Whether one of 16-bit floating-point numbers is infinite.
+bool hasInfinity(Constant const& constant)
+{
+    uint16_t const infinity = constant.dtype == DType::kHALF ? 0x7C00 : 0x7F80;
+    std::span const bits{static_cast<uint16_t const*>(constant.data), static_cast<size_t>(constant.count())};
+    return std::ranges::any_of(bits, [=](uint16_t number) { return (number & 0x7FFF) == infinity; });
+}
+
+bool areFinite(PlanRefitWeights const& weights, void const* values)
+{
+    if (weights.dtype != DType::kFLOAT)
+        return false; // None that a narrower type would have changed.
+    std::span const numbers{static_cast<float const*>(values), static_cast<size_t>(weights.count)};
+    return std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
+}
+
+//! Of constants of the optimized graph that the given weights have become.
+void warnOfOverflow(Graph const& graph, RefitRequest const& request, GivenWeights const& given)
+{
+    std::set<Constant const*> seen;
+    std::set<int32_t> named;
+    for (NodeId const id : graph.order())
+        for (ValueId const input : graph.node(id).inputs)
+        {
+            Constant const* const constant = input == kNone ? nullptr : graph.constantOf(input);
+            bool const isNarrow =
+                constant != nullptr && (constant->dtype == DType::kHALF || constant->dtype == DType::kBF16);
+            if (!isNarrow || !seen.insert(constant).second || !isReplaceable(*constant) || !hasInfinity(*constant))
+                continue;
+            for (int32_t const number : weightIdsOf(*constant))
+            {
+                PlanRefitWeights const& weights = request.plan.refit->weights[static_cast<size_t>(number)];
+                auto const values = given.find(number);
+                if (values == given.end() || !areFinite(weights, values->second.get()) || !named.insert(number).second)
+                    continue;
+                request.log.warning(fmt::format("IRefitter: weights {} are finite, but overflow {}, which the engine "
+                                                "has them in: some are infinite there",
+                    labelOf(weights), tenon::nameOf(constant->dtype)));
+            }
+        }
+}
+
+Result<Plan> planSource(
+    RefitRequest const& request, Plan const& source, Program const& program, GivenWeights const& given)
 {
     auto const layer = [&](PlanNode const& node) { return storedLayer(node, request.plugins); };
     BackendEntry const* const packer = packerOf(request.plan);
@@ -84,6 +129,8 @@ Result<Plan> planSource(RefitRequest const& request, Plan const& source, Program
     if (request.plan.keepsEntriesApart)
         optimizing.disabled = rulesThatJoinEntries();
     TENON_TRY(optimize(graph, optimizing));
+    if (request.warnsOfOverflow)
+        warnOfOverflow(graph, request, given);
     planning.decisions.clear();
     return makePlan(graph, request.device.backend->backend(), target, std::move(planning));
 }
@@ -217,6 +264,12 @@ Result<Done> checkFixed(Plan const& plan, GivenWeights const& given)
 }
 } // namespace
 
+std::string labelOf(PlanRefitWeights const& weights)
+{
+    return weights.name.empty() ? fmt::format("of layer '{}'", weights.uses.front().layer)
+                                : fmt::format("'{}'", weights.name);
+}
+
 std::vector<int32_t> missingWeights(Plan const& plan, std::vector<PlanWeight> const& now, GivenWeights const& given)
 {
     size_t const count = plan.refit->weights.size();
@@ -249,7 +302,7 @@ Result<std::vector<PlanWeight>> refittedWeights(RefitRequest const& request, Giv
     TENON_ENSURE(program != nullptr, "the engine has no program for its device");
     Replaceable const replaceable; // As in the build: the values decide nothing.
     Plan const source = sourceOf(request, given);
-    Plan const made = TENON_TRY(planSource(request, source, *program));
+    Plan const made = TENON_TRY(planSource(request, source, *program, given));
     Places places{request.plan, *program, made};
     TENON_TRY(places.find());
     std::vector<PlanWeight> weights = request.now;

@@ -21,8 +21,12 @@ struct RefitRequest
     DeviceChoice const& device;
     PluginSource const* plugins{nullptr};
     int32_t threads{1};
+    bool warnsOfOverflow{true}; //!< Where weights are finite, and not in the narrower type that the engine has them in.
     Log const& log;
 };
+
+//! How messages call the user's weights: by their name, or by the layer.
+std::string labelOf(PlanRefitWeights const& weights);
 
 //! Entries of PlanRefit::weights that must be given with these: what becomes of them in the plan comes from both (U4),
 //! or the plan lacks it. In order; those that are given already are not among them.

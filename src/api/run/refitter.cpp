@@ -15,12 +15,6 @@ using namespace nvinfer1;
 namespace
 {
 constexpr Weights kNoWeights{DataType::kFLOAT, nullptr, 0};
-
-std::string labelOf(PlanRefitWeights const& weights)
-{
-    return weights.name.empty() ? fmt::format("of layer '{}'", weights.uses.front().layer)
-                                : fmt::format("'{}'", weights.name);
-}
 } // namespace
 
 Refitter::Refitter(std::shared_ptr<CudaEngine> engine, ILogger& logger)
@@ -136,7 +130,8 @@ Result<Done> Refitter::refitNow()
     std::vector<PlanWeight> const now = engine.weights();
     int32_t const threads = mMaxThreads > 0 ? mMaxThreads : mEngine->device().device->hostThreads();
     return engine.replaceWeights(TENON_TRY(refittedWeights(
-        {engine.plan(), now, mEngine->device(), engine.plugins(), threads, mReporting.log()}, TENON_TRY(given()))));
+        {engine.plan(), now, mEngine->device(), engine.plugins(), threads, mValidates, mReporting.log()},
+        TENON_TRY(given()))));
 }
 
 bool Refitter::refitCudaEngine() noexcept
