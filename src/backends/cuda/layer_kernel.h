@@ -24,7 +24,8 @@ class LayerKernel : public Kernel
   protected:
     virtual Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const = 0;
-    //! Whether extents of its outputs depend on data, so that runs tell the host: then a step has something to do without elements, too.
+    //! Whether extents of its outputs depend on data, so that runs tell the host: then a step has something to do
+    //! without elements, too.
     virtual bool isDataDependent() const noexcept
     {
         return false;
