@@ -59,8 +59,8 @@ constexpr std::array kKnobs{
         "8 9 10"},
 };
 
-//! The environment is read for each knob by itself, when it is first asked for: a program that has loaded the library, as
-//! `import tensorrt` does, can still set those that nothing has used.
+//! The environment is read for each knob by itself, when it is first asked for: a program that has loaded the library,
+//! as `import tensorrt` does, can still set those that nothing has used.
 struct Value
 {
     std::once_flag once;

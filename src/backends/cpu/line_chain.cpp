@@ -9,8 +9,8 @@ namespace tenon::cpu
 namespace
 {
 //! Bytes per lane of a tensor below which it stays in the second cache anyway; where there are several lanes, below
-//! which so little of it goes from core to core that a step of its own is as good. And of all strips of a lane together,
-//! so that weights and the strips' neighbours stay there beside them.
+//! which so little of it goes from core to core that a step of its own is as good. And of all strips of a lane
+//! together, so that weights and the strips' neighbours stay there beside them.
 constexpr int64_t kLeastBytes{int64_t{384} << 10};
 constexpr int64_t kLeastSharedBytes{int64_t{48} << 10};
 constexpr int64_t kStripBytes{int64_t{512} << 10};
