@@ -1,12 +1,18 @@
 // Kept files: written beside their place and moved there.
 #include "base/kept_file.h"
 
+#include "base/sha256.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace tenon
@@ -46,6 +52,56 @@ void keepFile(fs::path const& path, ByteView bytes)
     fs::rename(own, path, problem);
     if (problem)
         fs::remove(own, problem);
+}
+
+Bytes readSealedFile(fs::path const& path)
+{
+    Bytes bytes = readKeptFile(path);
+    Sha256 seal{};
+    if (bytes.size() < seal.size())
+        return {};
+    size_t const count = bytes.size() - seal.size();
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(count), seal.size(), seal.begin());
+    bytes.resize(count);
+    return sha256(bytes) == seal ? std::move(bytes) : Bytes{};
+}
+
+void keepSealedFile(fs::path const& path, ByteView bytes)
+{
+    Bytes sealed{bytes.begin(), bytes.end()};
+    Sha256 const seal = sha256(bytes);
+    sealed.insert(sealed.end(), seal.begin(), seal.end());
+    keepFile(path, sealed);
+}
+
+void keepNewest(fs::path const& folder, std::string_view ending, size_t count)
+{
+    std::error_code problem;
+    std::vector<std::pair<fs::file_time_type, fs::path>> found;
+    for (fs::directory_iterator each{folder, problem}; !problem && each != fs::directory_iterator{};
+         each.increment(problem))
+        if (std::error_code gone; each->path().native().ends_with(ending))
+            if (auto const time = each->last_write_time(gone); !gone) // Another process may have removed it.
+                found.emplace_back(time, each->path());
+    std::ranges::sort(found, std::greater{});
+    for (size_t i = count; i < found.size(); ++i)
+        fs::remove(found[i].second, problem);
+}
+
+KeptFileLock::KeptFileLock(fs::path const& path)
+{
+    std::error_code problem;
+    fs::create_directories(path.parent_path(), problem);
+    mFile = open((path.string() + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    while (mFile >= 0 && flock(mFile, LOCK_EX) != 0)
+        if (errno != EINTR)
+            break;
+}
+
+KeptFileLock::~KeptFileLock()
+{
+    if (mFile >= 0)
+        close(mFile); // The lock goes with it.
 }
 
 std::string loadedFileAt(void const* address)

@@ -49,6 +49,8 @@ constexpr std::array kKnobs{
         "or count as the nearest in silence otherwise."},
     KnobInfo{Knob::kGraphs, "TENON_GRAPHS", "switch", "on",
         "Runs on a GPU that come again for the same shapes and addresses are CUDA graphs; off: kernel after kernel."},
+    KnobInfo{Knob::kOverlap, "TENON_OVERLAP", "switch", "on",
+        "Kernels of such a graph may begin while those before them end, on GPUs from compute capability 9.0 on."},
     KnobInfo{Knob::kDouble, "TENON_DOUBLE", "text", "keep",
         "What ONNX models have of type double: keep computes it in float64, which is slow, float in float32.",
         "keep float"},

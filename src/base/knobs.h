@@ -26,6 +26,7 @@ enum class Knob : uint8_t
     kTactics,
     kCheckIndices,
     kGraphs,
+    kOverlap,
     kDouble,
     kApiGeneration,
 };

@@ -91,6 +91,23 @@ TEST(CpuConvolution, windows)
     expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
 }
 
+//! Windows of whole packs of channels, some beside the image, so few that GPUs share out their depth.
+TEST(CpuConvolution, fewWindows)
+{
+    expectForm({{1, 64, 7, 7}, 64, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 24, 9, 6}, 40, {3, 3}, 1, {2, 2}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{1, 8, 11, 10}, 72, {5, 3}, 1, {1, 2}, {2, 1}, {4, 0}, {3, 2}}, "rows", false);
+    expectForm({{3, 72, 5, 5}, 16, {1, 1}, 1, {2, 2}, {1, 1}, {0, 0}, {0, 0}});
+    expectForm({{1, 320, 4, 4}, 8, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 16, 40}, 24, {5}, 1, {2}, {2}, {3}, {4}});
+    Form const form{{1, 64, 10, 10}, 72, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    Convolution layer = layerOf(form);
+    layer.epilogue.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kRelu}};
+    std::vector<Operand> operands = operandsOf(form);
+    operands.push_back(input(randomTensor({1, 72, 10, 10})));
+    expectKernels(layer, operands, "rows");
+}
+
 //! Rows within a line and across lines, whole and half vectors at the end, and what tiles leave. Repeated, it goes on
 //! with other shapes.
 TEST(CpuConvolution, tilesOfAllSizes)

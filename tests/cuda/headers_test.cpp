@@ -60,6 +60,14 @@ TEST(DriverHeaders, numbersAndTypesAreTheToolkits)
     EXPECT_EQ(static_cast<int>(kFunctionDynamicSharedBytes), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
     EXPECT_EQ(static_cast<int>(kFunctionSharedShare), CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
     EXPECT_EQ(static_cast<int>(kJitErrorLog), CU_JIT_ERROR_LOG_BUFFER);
+    EXPECT_EQ(kLaunchOverlaps, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+    EXPECT_EQ(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
+    EXPECT_EQ(offsetof(LaunchAttribute, value), offsetof(CUlaunchAttribute, value));
+    EXPECT_EQ(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+    EXPECT_EQ(offsetof(LaunchConfig, sharedBytes), offsetof(CUlaunchConfig, sharedMemBytes));
+    EXPECT_EQ(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+    EXPECT_EQ(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+    EXPECT_EQ(offsetof(LaunchConfig, count), offsetof(CUlaunchConfig, numAttrs));
     EXPECT_EQ(static_cast<int>(kJitErrorLogBytes), CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }
 
@@ -112,6 +120,7 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuEventSynchronize);
     TENON_EXPECT_CALL(cuLaunchHostFunc);
     TENON_EXPECT_CALL(cuLaunchKernel);
+    TENON_EXPECT_CALL(cuLaunchKernelEx);
     TENON_EXPECT_CALL(cuModuleLoadDataEx);
     TENON_EXPECT_CALL(cuModuleUnload);
     TENON_EXPECT_CALL(cuModuleGetFunction);

@@ -85,6 +85,7 @@ std::vector<float> read(Device& device, Owned const& memory)
 struct Counts
 {
     int64_t kernels{tenonFakeCallsOf("cuLaunchKernel")};
+    int64_t overlapping{tenonFakeCallsOf("cuLaunchKernelEx")};
     int64_t graphs{tenonFakeCallsOf("cuGraphLaunch")};
     int64_t made{tenonFakeCallsOf("cuGraphInstantiateWithFlags")};
     int64_t patched{tenonFakeCallsOf("cuGraphExecUpdate_v2")};
@@ -121,8 +122,10 @@ TEST_F(Replayed, theSecondRunIsRecordedAndTheThirdIsOneCall)
     Counts const first;
     EXPECT_EQ(first.kernels, before.kernels + 2);
     EXPECT_EQ(first.graphs, before.graphs);
+    EXPECT_EQ(first.overlapping, before.overlapping);
     runAndCompare(a, c, 2.0F);
     Counts const second;
+    EXPECT_EQ(second.overlapping, first.overlapping + 1) << "in graphs, behind the first kernel";
     EXPECT_EQ(second.made, first.made + 1);
     EXPECT_EQ(second.graphs, first.graphs + 1);
     for (float const from : {3.0F, 4.0F, 5.0F})
@@ -170,7 +173,8 @@ TEST_F(Replayed, otherAddressesHaveGraphsOfTheirOwnUntilThereAreManyThenOneIsPat
 
 TEST_F(Replayed, whereNoGraphCanBeMadeTheStepsRunOneByOne)
 {
-    for (char const* const call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"})
+    for (char const* const call :
+        {"cuStreamBeginCapture_v2", "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"})
     {
         Owned const a{device, false};
         Owned const c{device, false};

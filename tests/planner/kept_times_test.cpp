@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <random>
+#include <thread>
 
 namespace tenon::test
 {
@@ -37,6 +38,14 @@ class KeptTimesTest : public testing::Test
     {
         std::filesystem::directory_iterator const files{folder.path() / "times"};
         return files->path();
+    }
+    std::filesystem::path newestFile() const
+    {
+        std::filesystem::path newest;
+        for (auto const& each : std::filesystem::directory_iterator{folder.path() / "times"})
+            if (newest.empty() || each.last_write_time() > last_write_time(newest))
+                newest = each.path();
+        return newest;
     }
     static bool areSame(Entries const& a, Entries const& b)
     {
@@ -80,6 +89,44 @@ TEST_F(KeptTimesTest, buildsBesideEachOtherLoseNothing)
     Entries all = first.all();
     all.merge(second.all());
     EXPECT_TRUE(areSame(read("a GPU"), all));
+}
+
+//! What is read, joined and written again is one step to the others.
+TEST_F(KeptTimesTest, manyThatWriteAtOnceLoseNothing)
+{
+    constexpr int32_t kWriters{8};
+    std::vector<TimedTactics> times(kWriters);
+    std::vector<KeptTimes> kept(kWriters, KeptTimes{folder.path(), {1, "a GPU"}});
+    Entries all;
+    for (TimedTactics& own : times)
+    {
+        measure(own, 40);
+        Entries some = own.all();
+        all.merge(some);
+    }
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < times.size(); ++i)
+        threads.emplace_back([&, i] { kept[i].write(times[i]); });
+    for (std::thread& each : threads)
+        each.join();
+    EXPECT_TRUE(areSame(read("a GPU"), all));
+}
+
+TEST_F(KeptTimesTest, ofManyOriginsTheNewestStay)
+{
+    for (int32_t i = 0; i < 20; ++i)
+    {
+        TimedTactics times;
+        measure(times, 1);
+        KeptTimes{folder.path(), {1, fmt::format("a GPU with driver {}", i)}}.write(times);
+        std::filesystem::last_write_time(
+            newestFile(), std::filesystem::file_time_type::clock::now() - std::chrono::hours{100 - i});
+    }
+    std::filesystem::directory_iterator const files{folder.path() / "times"};
+    EXPECT_EQ(std::distance(begin(files), end(files)), 16);
+    EXPECT_THAT(read("a GPU with driver 3"), IsEmpty());
+    EXPECT_EQ(read("a GPU with driver 4").size(), 1U);
+    EXPECT_EQ(read("a GPU with driver 19").size(), 1U);
 }
 
 TEST_F(KeptTimesTest, timesOfCustomLayersAreNotKept)

@@ -48,9 +48,12 @@ void KeptTimes::write(TimedTactics const& times) const
     TimedTactics::Entries measured = times.all();
     for (auto const& [key, entry] : mCustom)
         measured.erase(key);
+    constexpr size_t kMostFiles{16}; // Each build of the engine and of its libraries has one.
+    KeptFileLock const lock{mPath.parent_path()};
     TimedTactics::Entries all = stored(); // Another process may have added some.
     all.merge(measured);
     keepFile(mPath, writeTimes(mOrigin, all));
+    keepNewest(mPath.parent_path(), mPath.extension().native(), kMostFiles);
 }
 
 KeptTimes keptTimesOf(Builder const& builder)

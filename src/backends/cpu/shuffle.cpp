@@ -3,9 +3,9 @@
 
 #include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/shuffle_atoms.h"
 #include "backends/cpu/step_kernel.h"
 #include "layers/identity.h"
+#include "layers/shuffle_atoms.h"
 #include "layers/squeeze.h"
 #include "layers/unsqueeze.h"
 
@@ -95,8 +95,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfIdentity(Problem const& proble
 }
 
 //! Strides of each atom in a tensor: those of its axis, times the extents of the later atoms of the same axis.
-std::vector<int64_t> atomStrides(
-    std::vector<Atom<int64_t>> const& atoms, size_t Atom<int64_t>::*axis, std::vector<int64_t> const& strides)
+std::vector<int64_t> atomStrides(std::vector<ShuffleAtom<int64_t>> const& atoms, size_t ShuffleAtom<int64_t>::*axis,
+    std::vector<int64_t> const& strides)
 {
     std::vector<int64_t> result(atoms.size());
     for (size_t k = 0; k < atoms.size(); ++k)
@@ -117,8 +117,8 @@ Result<std::vector<CopyAxis>> copyAxes(
     std::vector<CopyAxis> axes;
     if (auto const atoms = atomsOf(x.extents, layer.firstTranspose, middle, layer.secondTranspose))
     {
-        std::vector<int64_t> const fromAtoms = atomStrides(*atoms, &Atom<int64_t>::input, from);
-        std::vector<int64_t> const toAtoms = atomStrides(*atoms, &Atom<int64_t>::output, to);
+        std::vector<int64_t> const fromAtoms = atomStrides(*atoms, &ShuffleAtom<int64_t>::input, from);
+        std::vector<int64_t> const toAtoms = atomStrides(*atoms, &ShuffleAtom<int64_t>::output, to);
         for (size_t k = 0; k < atoms->size(); ++k)
             axes.push_back({(*atoms)[k].extent, fromAtoms[k], toAtoms[k]});
         return axes;

@@ -54,14 +54,14 @@ class Fp8Step final : public CudaPrepared
         Call product = at.call;
         product.outputs = &result;
         product.scratch = scratch + mResultRoom;
-        TENON_TRY(cudaPrepared(*mParts.product).launch({at.device, at.api, at.stream, product, at.stop}));
+        TENON_TRY(cudaPrepared(*mParts.product).launch(at.with(product)));
         if (mParts.rest == nullptr)
             return Done{};
         std::array<void const*, kMaxOperands> inputs{result};
         for (size_t i = 0; i < mParts.operands.size(); ++i)
             inputs[1 + i] = at.call.inputs[mParts.operands[i]];
         Call const rest{.inputs = inputs.data(), .outputs = at.call.outputs};
-        return cudaPrepared(*mParts.rest).launch({at.device, at.api, at.stream, rest, at.stop});
+        return cudaPrepared(*mParts.rest).launch(at.with(rest));
     }
 
   private:

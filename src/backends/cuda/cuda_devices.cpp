@@ -56,6 +56,8 @@ std::string cudaLibraries()
     auto const add = [&](void const* address) {
         files += fmt::format("{}{}", files.empty() ? "" : ", ", loadedFileAt(address));
     };
+    if (auto const driver = cuda::driver()) // Whose release is in the file's name.
+        add(reinterpret_cast<void const*>((*driver)->cuInit));
     if (auto const compiler = cuda::nvrtc())
         add(reinterpret_cast<void const*>((*compiler)->nvrtcVersion));
     if (auto const products = cuda::cublasLt())

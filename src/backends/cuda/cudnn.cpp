@@ -51,6 +51,33 @@ Result<CudnnHandle*> cudnnHandleOf(CudnnApi const& api, CudaDevice const& device
     return &made;
 }
 
+Result<CudnnPlanner> cudnnPlanner(CudnnApi const& api, CudaDevice const& device)
+{
+    struct Idle
+    {
+        std::mutex mutex;
+        std::multimap<void*, void*> all; //!< Handles by context.
+    };
+    static auto* const idle = new Idle; // Never destroyed, as plans may refer to what made them.
+    void* const context = device.context();
+    auto const giveBack = [context](void* handle) {
+        std::scoped_lock const lock{idle->mutex};
+        idle->all.emplace(context, handle);
+    };
+    {
+        std::scoped_lock const lock{idle->mutex};
+        if (auto const found = idle->all.find(context); found != idle->all.end())
+        {
+            CudnnPlanner taken{found->second, giveBack};
+            idle->all.erase(found);
+            return taken;
+        }
+    }
+    void* handle{nullptr};
+    TENON_CUDNN_TRY(api, cudnnCreate, &handle);
+    return CudnnPlanner{handle, giveBack};
+}
+
 Error errorOfCudnn(CudnnApi const& api, int status, std::string_view call)
 {
     constexpr int kHostAllocationFailed{4003};

@@ -4,6 +4,8 @@
 
 #include "device/cuda/cuda_device.h"
 
+#include <functional>
+#include <memory>
 #include <mutex>
 
 namespace tenon::cuda
@@ -161,18 +163,23 @@ enum Number : int
 };
 } // namespace dnn
 
-//! The library's handle for a GPU, which one thread at a time may use: to describe and plan a graph, and to launch it.
+//! The library's handle for a GPU that launches plans; one thread at a time may use a handle.
 struct CudnnHandle
 {
     void* handle{nullptr};
     std::mutex mutex;
 };
 
+//! A handle to describe and plan graphs with, the caller's alone: asking for a plan takes up to a second.
+using CudnnPlanner = std::unique_ptr<void, std::function<void(void* handle)>>;
+
 //! What the machine has; an error that says where it was looked for.
 Result<CudnnApi const*> cudnn();
 Result<CudnnApi> openCudnn(std::vector<std::string> const& libraries);
 //! Made once per GPU; the device's context is current.
 Result<CudnnHandle*> cudnnHandleOf(CudnnApi const& api, CudaDevice const& device);
+//! As many as there are threads that plan at the same time; the device's context is current.
+Result<CudnnPlanner> cudnnPlanner(CudnnApi const& api, CudaDevice const& device);
 Error errorOfCudnn(CudnnApi const& api, int status, std::string_view call);
 
 //! Calls the library, or hands the error on from the function that stands around.

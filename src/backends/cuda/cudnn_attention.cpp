@@ -22,12 +22,10 @@ Result<std::shared_ptr<Prepared const>> dnnAttention(CudaDevice const& device, A
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "cuDNN takes rows of whole pieces of 16 bytes");
     CudnnApi const& api = *TENON_TRY(cudnn());
     Current const current{device};
-    CudnnHandle& handle = *TENON_TRY(cudnnHandleOf(api, device));
-    std::unique_lock lock{handle.mutex};
-    DescribedLayer described =
-        TENON_TRY(describeAttention(api, {.handle = handle.handle}, operands, type, layer.scale));
-    lock.unlock();
-    return cudnnStep(device, handle, std::move(described), position, std::move(ours));
+    CudnnPlanner const planner = TENON_TRY(cudnnPlanner(api, device));
+    CudnnMachine const machine{.handle = planner.get()};
+    DescribedLayer described = TENON_TRY(describeAttention(api, machine, operands, type, layer.scale));
+    return cudnnStep(device, machine, std::move(described), position, std::move(ours));
 }
 
 class DnnAttentionKernel final : public LayerKernel

@@ -113,7 +113,8 @@ class DepthwiseKernel final : public LayerKernel
         std::span<DepthwiseWay const> const ways = window.ways();
         if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= ways.size())
             return badArgument("tactic {} of a depthwise convolution", choices.tactic);
-        DepthwiseParams const params = TENON_TRY(paramsOf(layer, inputs, out));
+        DepthwiseParams params = TENON_TRY(paramsOf(layer, inputs, out));
+        params.hasConstantWeights = isConstant(1) && (params.hasBias == 0 || isConstant(2)) ? 1 : 0;
         EpilogueOperands const extras =
             TENON_TRY(epilogueOperands(layer.epilogue, inputs, Convolution::kFirstExtra, out));
         Module const& module = *TENON_TRY(moduleOf(device(), TENON_TRY(depthwiseText(layer, out.dtype))));

@@ -36,18 +36,25 @@ struct Strip
             columns |= (left + x >= 0 && left + x < p.width ? 1u : 0u) << x;
     }
     //! Weights are [channel][tap]: those of a thread lie in one piece.
-    __device__ void loadWeights(float (&w)[V][kTaps], float (&bias)[V]) const
+    __device__ void fetchWeights(Pack<Stored, V> (&raw)[kTaps + 1]) const
     {
-        Pack<Stored, V> raw[kTaps];
 #pragma unroll
         for (int i = 0; i < kTaps; ++i)
             raw[i] = ((Pack<Stored, V> const*)((Stored const*)p.w + (i64)channel * kTaps))[i];
+        raw[kTaps] = Pack<Stored, V>{};
+        if (p.hasBias)
+#pragma unroll
+            for (int i = 0; i < V; ++i)
+                raw[kTaps].v[i] = ((Stored const*)p.bias)[channel + i];
+    }
+    __device__ static void widenWeights(Pack<Stored, V> const (&raw)[kTaps + 1], float (&w)[V][kTaps], float (&bias)[V])
+    {
 #pragma unroll
         for (int i = 0; i < V * kTaps; ++i)
             w[i / kTaps][i % kTaps] = widen(raw[i / V].v[i % V]);
 #pragma unroll
         for (int i = 0; i < V; ++i)
-            bias[i] = p.hasBias ? widen(((Stored const*)p.bias)[channel + i]) : 0.0f;
+            bias[i] = widen(raw[kTaps].v[i]);
     }
     __device__ void loadRow(Pack<Stored, V> (&to)[kInputs], int row) const
     {
@@ -102,6 +109,12 @@ static __device__ __forceinline__ void window(DepthwiseParams const& p)
 {
     using Own = Strip<Columns, V>;
     Own const strip(p);
+    Pack<Stored, V> raw[kTaps + 1];
+    if (!p.hasConstantWeights)
+        awaitFormer();
+    if (strip.isReal)
+        strip.fetchWeights(raw); // On their way while the former kernels end.
+    awaitFormer();
     if (!strip.isReal)
         return;
     Pack<Stored, V> inputs[KH][Own::kInputs];
@@ -109,7 +122,7 @@ static __device__ __forceinline__ void window(DepthwiseParams const& p)
     for (int ky = 0; ky < KH; ++ky)
         strip.loadRow(inputs[ky], strip.firstRow * SY - p.padY + ky * DY);
     float w[V][kTaps], bias[V], sums[Columns][V];
-    strip.loadWeights(w, bias);
+    Own::widenWeights(raw, w, bias);
 #pragma unroll
     for (int c = 0; c < Columns; ++c)
 #pragma unroll
@@ -122,9 +135,9 @@ static __device__ __forceinline__ void window(DepthwiseParams const& p)
             Own::addInput(sums, inputs[ky][x], w, x, ky);
     strip.storeRow(sums, strip.firstRow);
 }
-TENON_KERNEL(window1, DepthwiseParams) { window<1, VECTOR>(p); }
-TENON_KERNEL(window2, DepthwiseParams) { window<2, VECTOR>(p); }
-TENON_KERNEL(odd, DepthwiseParams) { window<2, 1>(p); }
+TENON_EARLY_KERNEL(, window1, DepthwiseParams) { window<1, VECTOR>(p); }
+TENON_EARLY_KERNEL(, window2, DepthwiseParams) { window<2, VECTOR>(p); }
+TENON_EARLY_KERNEL(, odd, DepthwiseParams) { window<2, 1>(p); }
 )"};
 
 //! A step takes the next rows of input and adds them to all rows of output that see them, whose sums are in a ring; the
@@ -140,7 +153,9 @@ static __device__ __forceinline__ void sliding(DepthwiseParams const& p)
     if (!strip.isReal)
         return;
     float w[V][kTaps], bias[V];
-    strip.loadWeights(w, bias);
+    Pack<Stored, V> raw[kTaps + 1];
+    strip.fetchWeights(raw);
+    Own::widenWeights(raw, w, bias);
     Pack<Stored, V> inputs[kRing][SY][Own::kInputs];
     float sums[kRing][Columns][V];
     int const top = strip.firstRow * SY - p.padY;

@@ -8,9 +8,9 @@ namespace tenon::cuda
 {
 
 TENON_DEVICE_STRUCT(DepthwiseParams, unsigned const* stop; void const* x; void const* w; void const* bias; void* y;
-                    int hasBias; int height; int width; int channels; int outHeight; int outWidth; int padY; int padX;
-                    int rows; int lanes; int strips; int across; int down; int slices; int groups;
-                    EpilogueOperand extra[4];);
+                    int hasConstantWeights; int hasBias; int height; int width; int channels; int outHeight;
+                    int outWidth; int padY; int padX; int rows; int lanes; int strips; int across; int down; int slices;
+                    int groups; EpilogueOperand extra[4];);
 
 //! One way of doing it: a kernel, and how many columns and rows a thread makes.
 struct DepthwiseWay

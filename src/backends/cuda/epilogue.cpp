@@ -31,7 +31,7 @@ class FinishedStep final : public CudaPrepared
         for (size_t i = 0; i < mOperands.size(); ++i)
             inputs[1 + i] = at.call.inputs[mOperands[i]];
         Call const call{.inputs = inputs.data(), .outputs = at.call.outputs};
-        return cudaPrepared(*mRest).launch({at.device, at.api, at.stream, call, at.stop});
+        return cudaPrepared(*mRest).launch(at.with(call));
     }
 
   private:

@@ -104,6 +104,7 @@ class FewChannelsKernel final : public LayerKernel
             device(), fewChannelsText(form, TENON_TRY(storageOf(type)), TENON_TRY(epilogueText(layer.epilogue)))));
         FewChannelsPlan made = arrange(layer, form, x, out);
         made.params.hasBias = inputs.size() > 2 && inputs[2].present ? 1 : 0;
+        made.params.hasConstantWeights = isConstant(1) ? 1 : 0;
         made.code = TENON_TRY(module.function("fewChannels"));
         return std::shared_ptr<Prepared const>{std::make_shared<FewChannelsStep>(made, extras)};
     }

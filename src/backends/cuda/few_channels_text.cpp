@@ -106,7 +106,7 @@ static __device__ __forceinline__ void storePixel(FewChannelsParams const& p, fl
     }
 }
 
-TENON_KERNEL(fewChannels, FewChannelsParams)
+TENON_EARLY_KERNEL(, fewChannels, FewChannelsParams)
 {
     __shared__ Pack<Stored, 8> weightPacks[NB * kPitch / 8];
     __shared__ Pack<Stored, 8> patchPacks[(kPatchRows * kPatchColumns * CP + 7) / 8];
@@ -115,7 +115,10 @@ TENON_KERNEL(fewChannels, FewChannelsParams)
     int const lane = (int)threadIdx.x % 32;
     int const warp = (int)threadIdx.x / 32;
     int const firstMap = (int)(blockIdx.x % (unsigned)p.groups) * NB;
+    if (!p.hasConstantWeights)
+        awaitFormer();
     loadWeights(weights, p, firstMap);
+    awaitFormer();
     int places[kSteps][2]; // Of this lane's pairs of products, from the window's first pixel; -1: behind the last tap.
 #pragma unroll
     for (int step = 0; step < kSteps; ++step)

@@ -8,9 +8,9 @@ namespace tenon::cuda
 
 //! Strides of x in elements: image, channel, row, column.
 TENON_DEVICE_STRUCT(FewChannelsParams, unsigned const* stop; void const* x; void const* w; void const* bias; void* y;
-                    int hasBias; int height; int width; int outHeight; int outWidth; int padY; int padX; int across;
-                    int down; int tiles; int groups; int hasWideWeights; int hasWideResults; long long xStrides[4];
-                    EpilogueOperand extra[4];);
+                    int hasConstantWeights; int hasBias; int height; int width; int outHeight; int outWidth; int padY;
+                    int padX; int across; int down; int tiles; int groups; int hasWideWeights; int hasWideResults;
+                    long long xStrides[4]; EpilogueOperand extra[4];);
 
 struct FewChannelsForm
 {

@@ -19,7 +19,18 @@ static __device__ __forceinline__ void finishSum(FewRowsParams const& p, float s
 )"};
 
 constexpr char kTurnedText[]{R"(
-TENON_KERNEL(fewRows, FewRowsParams)
+constexpr int kSpan = 32 * WIDTH; //!< Of a warp's access.
+constexpr int kAhead = 4;
+static __device__ __forceinline__ void loadAhead(
+    Pack<Stored, WIDTH> (&right)[kAhead], Stored const* b, int first, int depth)
+{
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i)
+        if (first + i * kSpan < depth)
+            right[i] = *(Pack<Stored, WIDTH> const*)(b + first + i * kSpan);
+}
+
+TENON_EARLY_KERNEL(, fewRows, FewRowsParams)
 {
     int const lane = (int)threadIdx.x % 32;
     int const column = (int)(blockIdx.x * (THREADS / 32) + threadIdx.x / 32);
@@ -28,18 +39,29 @@ TENON_KERNEL(fewRows, FewRowsParams)
     Stored const* const b = (Stored const*)p.b + (i64)column * p.depth;
     int const depth = column < p.columns ? p.depth : 0;
     float sums[ROWS] = {};
+    int const own = lane * WIDTH;
+    Pack<Stored, WIDTH> right[kAhead];
+    if (!p.isConstantB)
+        awaitFormer();
     if (p.isWide)
-#pragma unroll 4
-        for (int k = lane * WIDTH; k < depth; k += 32 * WIDTH)
+        loadAhead(right, b, own, depth); // Weights are on their way while the former kernels end.
+    awaitFormer();
+    if (p.isWide)
+        for (int first = own; first < depth; first += kAhead * kSpan)
         {
-            Pack<Stored, WIDTH> const right = *(Pack<Stored, WIDTH> const*)(b + k);
+            if (first != own)
+                loadAhead(right, b, first, depth);
 #pragma unroll
-            for (int r = 0; r < ROWS; ++r)
-                if (row0 + r < p.rows)
+            for (int n = 0; n < kAhead; ++n)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r)
                 {
+                    int const k = first + n * kSpan;
+                    if (k >= depth || row0 + r >= p.rows)
+                        continue;
                     Pack<Stored, WIDTH> const left = *(Pack<Stored, WIDTH> const*)(a + (i64)r * p.depth + k);
                     for (int i = 0; i < WIDTH; ++i)
-                        sums[r] = fmaf(widen(left.v[i]), widen(right.v[i]), sums[r]);
+                        sums[r] = fmaf(widen(left.v[i]), widen(right[n].v[i]), sums[r]);
                 }
         }
     else

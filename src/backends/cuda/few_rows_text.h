@@ -8,7 +8,8 @@ namespace tenon::cuda
 
 //! Row-major operands; `extra`: tensors like the result.
 TENON_DEVICE_STRUCT(FewRowsParams, unsigned const* stop; void const* a; void const* b; void const* bias; void* c;
-                    void const* extra[4]; int rows; int columns; int depth; int hasBias; int isWide; float alpha;);
+                    void const* extra[4]; int rows; int columns; int depth; int isConstantB; int hasBias; int isWide;
+                    float alpha;);
 
 struct FewRowsForm
 {

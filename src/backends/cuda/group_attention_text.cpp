@@ -11,18 +11,6 @@ namespace tenon::cuda
 namespace
 {
 constexpr char kGroupAttention[]{R"(
-#ifdef TENON_EMULATED
-#define TENON_BLOCK_KERNEL(name, threads, blocks) TENON_KERNEL(name, AttentionParams)
-#else
-#define TENON_BLOCK_KERNEL(name, threads, blocks)                                                      \
-    static __device__ __forceinline__ void name##Body(AttentionParams const& p);                       \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name(AttentionParams const p)        \
-    {                                                                                                  \
-        if (p.stop == nullptr || *p.stop == 0)                                                         \
-            name##Body(p);                                                                             \
-    }                                                                                                  \
-    static __device__ __forceinline__ void name##Body(AttentionParams const& p)
-#endif
 constexpr int HALVES = COLUMNS / 64;
 constexpr int PITCH = COLUMNS + 8; // Of parts of results, in floats.
 
@@ -466,11 +454,11 @@ static __device__ __forceinline__ void attend(AttentionParams const& p)
         }
     }
 }
-TENON_BLOCK_KERNEL(rows1, 128, 1) { attend<1, 1>(p); }
-TENON_BLOCK_KERNEL(rows2, 256, COLUMNS == 64 ? 2 : 1) { attend<2, 1>(p); }
-TENON_BLOCK_KERNEL(keys2, 256, 1) { attend<1, 2>(p); }
+TENON_BOUNDED_KERNEL(__launch_bounds__(128, 1), rows1, AttentionParams) { attend<1, 1>(p); }
+TENON_BOUNDED_KERNEL(__launch_bounds__(256, COLUMNS == 64 ? 2 : 1), rows2, AttentionParams) { attend<2, 1>(p); }
+TENON_BOUNDED_KERNEL(__launch_bounds__(256, 1), keys2, AttentionParams) { attend<1, 2>(p); }
 #if COLUMNS == 64
-TENON_BLOCK_KERNEL(rows3, 384, 1) { attend<3, 1>(p); }
+TENON_BOUNDED_KERNEL(__launch_bounds__(384, 1), rows3, AttentionParams) { attend<3, 1>(p); }
 #endif
 )"};
 

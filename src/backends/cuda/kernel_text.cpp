@@ -13,15 +13,40 @@ namespace tenon::cuda
 namespace
 {
 constexpr std::string_view kPrelude{R"(
-#ifndef TENON_EMULATED
-#define TENON_KERNEL(name, Params)                                                     \
+//! A kernel may begin while those before it end: it lets the next one begin at once, and waits for the former before it
+//! reads or writes what they may; all its threads do, as the next one's wait is for all that came before only then.
+#if !defined(TENON_EMULATED) && __CUDA_ARCH__ >= 900
+static __device__ __forceinline__ void letNextBegin() { asm volatile("griddepcontrol.launch_dependents;"); }
+static __device__ __forceinline__ void awaitFormer() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+static __device__ __forceinline__ void letNextBegin() {}
+static __device__ __forceinline__ void awaitFormer() {}
+#endif
+#ifdef TENON_EMULATED
+#define TENON_BOUNDED_KERNEL(bounds, name, Params) TENON_KERNEL(name, Params)
+#define TENON_EARLY_KERNEL(bounds, name, Params) TENON_KERNEL(name, Params)
+#else
+//! The body waits for the former kernels.
+#define TENON_EARLY_KERNEL(bounds, name, Params)                                       \
     static __device__ __forceinline__ void name##Body(Params const& p);                \
-    extern "C" __global__ void name(Params const p)                                    \
+    extern "C" __global__ void bounds name(Params const p)                             \
     {                                                                                  \
+        letNextBegin();                                                                \
         if (p.stop == nullptr || *p.stop == 0)                                         \
             name##Body(p);                                                             \
+        else                                                                           \
+            awaitFormer();                                                             \
     }                                                                                  \
     static __device__ __forceinline__ void name##Body(Params const& p)
+#define TENON_BOUNDED_KERNEL(bounds, name, Params)                                     \
+    static __device__ __forceinline__ void name##Rest(Params const& p);                \
+    TENON_EARLY_KERNEL(bounds, name, Params)                                           \
+    {                                                                                  \
+        awaitFormer();                                                                 \
+        name##Rest(p);                                                                 \
+    }                                                                                  \
+    static __device__ __forceinline__ void name##Rest(Params const& p)
+#define TENON_KERNEL(name, Params) TENON_BOUNDED_KERNEL(, name, Params)
 #endif
 typedef long long i64;
 typedef unsigned long long u64;

@@ -43,6 +43,11 @@ class LayerKernel : public Kernel
     {
         return mDevice;
     }
+    //! Whether no kernel writes an input: it may be read before those in front of this one have ended.
+    bool isConstant(size_t input) const noexcept
+    {
+        return input < mWeights.size() && mWeights[input].data != nullptr;
+    }
 
   private:
     LayerArgs mArgs;

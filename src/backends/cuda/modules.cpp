@@ -59,13 +59,14 @@ Result<void*> makeModule(CudaDevice const& device, std::string const& source)
     fs::path const path = folder / (key + ".cubin");
     std::error_code problem;
     if (!folder.empty() && fs::exists(path, problem))
-        if (Result<void*> const kept = loadImage(device, readKeptFile(path)))
-            return kept;
+        if (Bytes const image = readSealedFile(path); !image.empty())
+            if (Result<void*> const kept = loadImage(device, image))
+                return kept;
     Bytes const image = TENON_TRY(compile(compiler, source, goal));
     void* const module = TENON_TRY(loadImage(device, image));
     if (!folder.empty())
     {
-        keepFile(path, image);
+        keepSealedFile(path, image);
         keepFile(folder / (key + ".cu"), {reinterpret_cast<uint8_t const*>(source.data()), source.size()});
     }
     return module;
@@ -94,6 +95,31 @@ Result<Done> allowShared(CudaDevice const& device, void* function, unsigned byte
     if (code != kSuccess)
         return device.noted(code, fmt::format("cuFuncSetAttribute for {} bytes of shared memory", bytes));
     return Done{};
+}
+
+Result<Done> launchCode(CudaCall const& at, void* function, Grid const& grid, void** params)
+{
+    constexpr int32_t kWithOverlap{9};
+    constexpr int64_t kMostBlocks{4}; // Of a multiprocessor: more fill the GPU for longer than a launch takes.
+    int64_t const blocks = int64_t{grid.x} * grid.y * grid.z;
+    CudaModel const& model = at.device.model();
+    if (!at.mayOverlap || model.major < kWithOverlap || blocks > kMostBlocks * model.multiprocessors)
+    {
+        Code const code = at.api.cuLaunchKernel(
+            function, grid.x, grid.y, grid.z, grid.block, 1, 1, grid.sharedBytes, at.stream, params, nullptr);
+        return code == kSuccess ? Result<Done>{Done{}} : at.device.noted(code, "cuLaunchKernel");
+    }
+    LaunchAttribute overlaps{.id = kLaunchOverlaps, .value = {.number = 1}};
+    LaunchConfig const config{.gridX = grid.x,
+        .gridY = grid.y,
+        .gridZ = grid.z,
+        .blockX = grid.block,
+        .sharedBytes = grid.sharedBytes,
+        .stream = at.stream,
+        .attributes = &overlaps,
+        .count = 1};
+    Code const code = at.api.cuLaunchKernelEx(&config, function, params, nullptr);
+    return code == kSuccess ? Result<Done>{Done{}} : at.device.noted(code, "cuLaunchKernelEx");
 }
 
 Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source)

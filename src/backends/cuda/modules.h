@@ -46,17 +46,17 @@ struct Grid
 //! Has a kernel be launched with so many bytes of shared memory, of which one gets 48 KiB without being asked.
 Result<Done> allowShared(CudaDevice const& device, void* function, unsigned bytes);
 
-//! Puts a kernel into the stream of a call. `params` begins with `stop`.
+//! Puts a kernel of ours into the stream of a call. Behind other kernels of a graph it may begin early, as every one of
+//! ours waits for them itself (`awaitFormer` of the prelude).
+Result<Done> launchCode(CudaCall const& at, void* function, Grid const& grid, void** params);
+
+//! `params` begins with `stop`.
 template <typename Params>
 Result<Done> launchKernel(CudaCall const& at, void* function, Grid const& grid, Params params)
 {
     params.stop = reinterpret_cast<unsigned const*>(at.stop);
     void* list[]{&params};
-    Code const code = at.api.cuLaunchKernel(
-        function, grid.x, grid.y, grid.z, grid.block, 1, 1, grid.sharedBytes, at.stream, list, nullptr);
-    if (code != kSuccess)
-        return at.device.noted(code, "cuLaunchKernel");
-    return Done{};
+    return launchCode(at, function, grid, list);
 }
 
 //! Blocks for so many items, a few for each multiprocessor where there are many: kernels go on in strides of the grid.

@@ -1,7 +1,7 @@
 // Layers that only move elements: Shuffle, Squeeze, Unsqueeze, Slice and Concatenation.
 #include "backends/cuda/strided_copy.h"
 #include "layers/concatenation.h"
-#include "layers/shuffle.h"
+#include "layers/shuffle_atoms.h"
 #include "layers/slice.h"
 
 #include <algorithm>
@@ -24,6 +24,18 @@ uint32_t unreadBehindFirst(Problem const& problem)
 
 // ---- Shuffle
 
+Offer shuffleOffer(Problem const& problem, Layout from, Layout to, bool isView)
+{
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+    offer.inputs[0] = from;
+    offer.outputs = {to};
+    offer.unread = unreadBehindFirst(problem);
+    offer.isView = isView;
+    offer.cost = isView ? 0.0 : moveCost(problem);
+    return offer;
+}
+
 std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem)
 {
     if (movableBytes(problem.output().dtype) == 0)
@@ -38,15 +50,22 @@ std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem
     if (std::max(x.size(), middle->size()) > kMaxAxes)
         return refuse("copy", fmt::format("rank {}", std::max(x.size(), middle->size())));
     bool const isOne = isTrivialOrder(layer.firstTranspose, x) || isTrivialOrder(layer.secondTranspose, *middle);
-    if (!isOne)
+    std::vector<Offer> offers;
+    if (isOne)
+        offers.push_back(shuffleOffer(problem, Layout::kLinear, Layout::kLinear, layer.isReshape(x)));
+    auto const atoms = atomsOf(x, layer.firstTranspose, *middle, layer.secondTranspose);
+    auto const ranks = std::pair{static_cast<int32_t>(x.size()), problem.output().rank()};
+    for (Layout const from : plainLayouts(ranks.first))
+        for (Layout const to : plainLayouts(ranks.second))
+        {
+            bool const isLinear = from == Layout::kLinear && to == Layout::kLinear;
+            // Pixels of images channels last are rows of channels already, and the other way round.
+            if (!isLinear && atoms && keepsMemoryOrder(*atoms, from, x.size(), to, middle->size()))
+                offers.push_back(shuffleOffer(problem, from, to, true));
+        }
+    if (offers.empty())
         return refuse("copy", "it reshapes between two transposes");
-    Offer offer;
-    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-    offer.outputs = {Layout::kLinear};
-    offer.unread = unreadBehindFirst(problem);
-    offer.isView = layer.isReshape(x);
-    offer.cost = offer.isView ? 0.0 : moveCost(problem);
-    return std::vector<Offer>{std::move(offer)};
+    return offers;
 }
 
 //! The identity and changes of rank: the same memory under another shape.

@@ -65,14 +65,14 @@ class PatchStep final : public CudaPrepared
     {
         void* patches = at.call.scratch;
         Call const copy{.inputs = at.call.inputs, .outputs = &patches};
-        TENON_TRY(cudaPrepared(*mCopy).launch({at.device, at.api, at.stream, copy, at.stop}));
+        TENON_TRY(cudaPrepared(*mCopy).launch(at.with(copy)));
         std::array<void const*, kMaxOperands> inputs{};
         std::copy_n(at.call.inputs, mInputs, inputs.begin());
         inputs[0] = patches;
         Call const product{.inputs = inputs.data(),
             .outputs = at.call.outputs,
             .scratch = static_cast<char*>(at.call.scratch) + mBytes};
-        return cudaPrepared(*mProduct).launch({at.device, at.api, at.stream, product, at.stop});
+        return cudaPrepared(*mProduct).launch(at.with(product));
     }
 
   private:

@@ -118,7 +118,7 @@ template <int Pending> static __device__ __forceinline__ void waitForProducts(Su
 static __device__ __forceinline__ void publishCopies() {}
 #endif
 #endif
-//! Of what nobody writes while the kernel runs.
+//! In one access, whatever the type is made of; not through the read-only cache, as former kernels may still write.
 template <typename T>
 static __device__ __forceinline__ T loadOnce(T const* from)
 {
@@ -128,20 +128,20 @@ static __device__ __forceinline__ T loadOnce(T const* from)
     if constexpr (sizeof(T) == 16)
     {
         Pack<unsigned, 4> raw;
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
             : "=r"(raw.v[0]), "=r"(raw.v[1]), "=r"(raw.v[2]), "=r"(raw.v[3]) : "l"(from));
         return *(T const*)&raw;
     }
     else if constexpr (sizeof(T) == 8)
     {
         u64 raw;
-        asm("ld.global.nc.u64 %0, [%1];" : "=l"(raw) : "l"(from));
+        asm volatile("ld.global.u64 %0, [%1];" : "=l"(raw) : "l"(from));
         return *(T const*)&raw;
     }
     else if constexpr (sizeof(T) == 4)
     {
         unsigned raw;
-        asm("ld.global.nc.u32 %0, [%1];" : "=r"(raw) : "l"(from));
+        asm volatile("ld.global.u32 %0, [%1];" : "=r"(raw) : "l"(from));
         return *(T const*)&raw;
     }
     else
@@ -151,18 +151,6 @@ static __device__ __forceinline__ T loadOnce(T const* from)
 )"};
 
 constexpr char kConversionText[]{R"(
-#ifdef TENON_EMULATED
-#define TENON_BOUND_KERNEL(name, Params) TENON_KERNEL(name, Params)
-#else
-#define TENON_BOUND_KERNEL(name, Params)                                               \
-    static __device__ __forceinline__ void name##Body(Params const& p);                \
-    extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS) name(Params const p) \
-    {                                                                                  \
-        if (p.stop == nullptr || *p.stop == 0)                                         \
-            name##Body(p);                                                             \
-    }                                                                                  \
-    static __device__ __forceinline__ void name##Body(Params const& p)
-#endif
 //! Between 2^23 and 2^24 the last bits of a float are a whole number: conversions by additions, which are four times as
 //! fast as the instructions for it.
 constexpr unsigned kWholeBits = 0x4B400000u;
@@ -419,7 +407,7 @@ static __device__ __forceinline__ void finishTile(
     }
 }
 
-TENON_BOUND_KERNEL(quantizedTiles, QuantizedTilesParams)
+TENON_BOUNDED_KERNEL(__launch_bounds__(kThreads, BLOCKS), quantizedTiles, QuantizedTilesParams)
 {
     unsigned char* const shared = sharedStart();
     int const row0 = (int)(blockIdx.x / (unsigned)p.tilesAcross) * kRows;

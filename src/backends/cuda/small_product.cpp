@@ -1,182 +1,17 @@
-// Products that are too small to fill a GPU, and convolutions of single pixels that are such: small tiles, whose depth
+// Products that are too small to fill a GPU, and convolutions that are such: small tiles, whose depth
 // several multiprocessors may share out, or single columns where there are few rows, with bias and epilogue in the
 // kernel. How results are tiled are tactics.
-#include "backends/cuda/cublas_product.h"
-#include "backends/cuda/few_rows_text.h"
 #include "backends/cuda/matrix_text.h"
-#include "backends/cuda/small_tiles_text.h"
+#include "backends/cuda/small_step.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tenon::cuda
 {
 
 namespace
 {
-constexpr std::array<int, 3> kTileRows{16, 64, 128};
-constexpr std::array<int, 4> kTileParts{1, 2, 4, 8}; //!< Eight blocks are what every GPU with clusters takes.
-constexpr int32_t kByColumns{kTileRows.size() * kTileParts.size()}; //!< The tactic without tiles.
 constexpr int64_t kMaxFewRows{16};
-constexpr uintptr_t kPiece{16}; //!< Bytes of the widest access.
-
-struct SmallChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &SmallChoices::tactic)};
-    }
-};
-
-Result<SmallTile> smallTileOf(SmallChoices const& choices)
-{
-    auto const at = static_cast<size_t>(choices.tactic);
-    if (at >= kTileRows.size() * kTileParts.size())
-        return badArgument("tactic {} of a small product", choices.tactic);
-    return SmallTile{kTileRows[at / kTileParts.size()], kTileParts[at % kTileParts.size()]};
-}
-
-//! Whether a GPU has the instructions, shared memory for the tile, and clusters where blocks read each other's.
-bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type)
-{
-    constexpr int32_t kWithClusters{9};
-    return (type == DType::kHALF || type == DType::kBF16) && hasMatrixUnits(major, type == DType::kBF16)
-        && tile.sharedBytes() <= sharedBytes && (tile.parts == 1 || major >= kWithClusters);
-}
-
-bool isOdd(void const* address)
-{
-    return reinterpret_cast<uintptr_t>(address) % kPiece != 0;
-}
-
-//! Accesses of 16 bytes where a call's operands lie on such.
-void narrowTiles(SmallTilesParams& params)
-{
-    params.isWideA = isOdd(params.a) ? 0 : params.isWideA;
-    params.isWideB = isOdd(params.b) ? 0 : params.isWideB;
-    bool const isOddC = isOdd(params.c) || isOdd(params.bias) || std::ranges::any_of(params.extra, isOdd);
-    params.isWideC = isOddC ? 0 : params.isWideC;
-}
-
-void narrowRows(FewRowsParams& params)
-{
-    params.isWide = isOdd(params.a) || isOdd(params.b) ? 0 : params.isWide;
-}
-
-int64_t tilesOf(int64_t count, int64_t tile)
-{
-    return (count + tile - 1) / tile;
-}
-
-SmallTilesParams smallParams(LtShape const& shape, float alpha, SmallTile const& tile)
-{
-    constexpr int64_t kWidth{8};
-    ProductShape const& matrices = shape.matrices;
-    auto const isEven = [&](int64_t pitch, int64_t stride) { return pitch % kWidth == 0 && stride % kWidth == 0; };
-    SmallTilesParams params{};
-    params.aBatch = shape.strides[0];
-    params.bBatch = shape.strides[1];
-    params.cBatch = shape.strides[2];
-    params.rows = static_cast<int>(matrices.rows);
-    params.columns = static_cast<int>(matrices.columns);
-    params.depth = static_cast<int>(matrices.depth);
-    params.tilesDown = static_cast<int>(tilesOf(matrices.rows, tile.rows));
-    params.stepsOfPart = static_cast<int>(tilesOf(tilesOf(matrices.depth, SmallTile::kDepth), tile.parts));
-    params.hasBias = matrices.hasBias ? 1 : 0;
-    params.isWideA = isEven(matrices.depth, params.aBatch) ? 1 : 0;
-    params.isWideB = isEven(matrices.isTurnedB ? matrices.depth : matrices.columns, params.bBatch) ? 1 : 0;
-    params.isWideC = isEven(matrices.columns, params.cBatch) ? 1 : 0;
-    params.alpha = alpha;
-    return params;
-}
-
-//! The first steps of an epilogue that read nothing, or tensors that lie as the result does.
-Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
-{
-    Epilogue own;
-    size_t extra = kFirstExtra;
-    for (EpilogueStep const& step : whole.steps)
-    {
-        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
-        bool const isLikeOut = !takesOne
-            || (extra < inputs.size() && inputs[extra].present && inputs[extra].extents == out.extents
-                && inputs[extra].layout == out.layout && inputs[extra].dtype == out.dtype);
-        if (!isLikeOut)
-            break;
-        extra += takesOne ? 1 : 0;
-        own.steps.push_back(step);
-    }
-    return own;
-}
-
-Result<std::shared_ptr<Prepared const>> fewRows(
-    CudaDevice const& device, ProductShape const& matrices, float alpha, Epilogue const& epilogue, DType type)
-{
-    constexpr int64_t kWidth{8};
-    constexpr int64_t kTogether{4};
-    FewRowsForm const form{.type = TENON_TRY(storageOf(type)),
-        .isTurnedB = matrices.isTurnedB,
-        .rows = static_cast<int>(matrices.rows == 1 ? 1 : kTogether),
-        .epilogue = TENON_TRY(wideEpilogueText(epilogue))};
-    Module const& module = *TENON_TRY(moduleOf(device, fewRowsText(form)));
-    FewRowsParams params{};
-    params.rows = static_cast<int>(matrices.rows);
-    params.columns = static_cast<int>(matrices.columns);
-    params.depth = static_cast<int>(matrices.depth);
-    params.hasBias = matrices.hasBias ? 1 : 0;
-    params.isWide = (matrices.isTurnedB ? matrices.depth : matrices.columns) % kWidth == 0 ? 1 : 0;
-    params.alpha = alpha;
-    Grid const grid{.x = static_cast<unsigned>(tilesOf(matrices.columns, form.columns())),
-        .y = static_cast<unsigned>(tilesOf(matrices.rows, form.rows)),
-        .block = FewRowsForm::kThreads};
-    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<FewRowsParams>>(
-        params, grid, TENON_TRY(module.function("fewRows")), static_cast<size_t>(epilogue.extraInputs()), narrowRows)};
-}
-
-Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtShape const& shape, float alpha,
-    Epilogue const& epilogue, DType type, SmallTile const& tile)
-{
-    ProductShape const& matrices = shape.matrices;
-    Module const& module = *TENON_TRY(moduleOf(device,
-        smallTilesText({.tile = tile,
-            .type = TENON_TRY(storageOf(type)),
-            .isTurnedB = matrices.isTurnedB,
-            .epilogue = TENON_TRY(wideEpilogueText(epilogue))})));
-    void* const code = TENON_TRY(module.function("smallTiles"));
-    auto const shared = static_cast<unsigned>(tile.sharedBytes());
-    TENON_TRY(allowShared(device, code, shared));
-    int64_t const tiles = tilesOf(matrices.rows, tile.rows) * tilesOf(matrices.columns, SmallTile::kColumns);
-    Grid const grid{.x = static_cast<unsigned>(tiles * tile.parts),
-        .z = static_cast<unsigned>(shape.batch),
-        .block = static_cast<unsigned>(tile.threads()),
-        .sharedBytes = shared};
-    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<SmallTilesParams>>(
-        smallParams(shape, alpha, tile), grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles)};
-}
-
-//! By the library where extents or the GPU are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
-    std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices)
-{
-    constexpr int64_t kMaxGrid{65535};
-    LtShape const shape = ltShapeOf(product.shape);
-    ProductShape const& matrices = shape.matrices;
-    bool const isByColumns = choices.tactic == kByColumns;
-    bool const isFit = isByColumns ? shape.batch == 1 && matrices.rows <= kMaxGrid : shape.batch <= kMaxGrid;
-    int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
-    int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth, tiles * kTileParts.back()});
-    SmallTile const tile = isByColumns ? SmallTile{} : TENON_TRY(smallTileOf(choices));
-    CudaModel const& model = device.model();
-    if (matrices.isTurnedA || shape.calls.size() != 1 || !isFit || !isSmall(largest)
-        || (!isByColumns && !isTileFor(model.major, model.sharedBytes, tile, out.dtype)))
-        return libraryProduct(device, product, inputs, out, {});
-    Epilogue const own = ownSteps(product.epilogue, inputs, out);
-    auto step = isByColumns ? TENON_TRY(fewRows(device, matrices, product.alpha, own, out.dtype))
-                            : TENON_TRY(smallTiles(device, shape, product.alpha, own, out.dtype, tile));
-    return withRest(device, std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
-}
 
 class SmallProductKernel final : public LayerKernel
 {
@@ -188,7 +23,8 @@ class SmallProductKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
-        return smallProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
+        return smallProduct(
+            device(), product, isConstant(1), inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
     }
 };
 
@@ -202,8 +38,16 @@ class SmallConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
-        return smallProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
+        TensorArg const& out = outputs[0];
+        SmallChoices const choices = TENON_TRY(choicesOf<SmallChoices>(args()));
+        if (auto const product = pixelProduct(layer, inputs[0], out))
+            return smallProduct(device(), *product, isConstant(1), inputs, out, choices);
+        bool const isLast = inputs[0].layout == Layout::kChannelsLast && out.layout == Layout::kChannelsLast
+            && (layer.isChannelsLast || !dependsOnOrder(inputs[1].extents));
+        std::shared_ptr<Prepared const> step;
+        if (isLast && choices.tactic != kByColumns)
+            step = TENON_TRY(smallWindows(device(), layer, isConstant(1), inputs, out, choices));
+        return step != nullptr ? step : directConvolution(device(), layer, inputs, out);
     }
 };
 
@@ -290,11 +134,27 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmallProduct(Problem const& pr
 std::variant<std::vector<Offer>, Refusal> offersOfSmallConvolution(Problem const& problem)
 {
     constexpr char kName[]{"small tiles"};
-    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
+    Convolution const& layer = problem.fields<Convolution>();
+    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
         return refuse(kName, std::move(reason));
     std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
+    bool const isOfPixels = pixelProductRefusal(problem).empty();
+    ConvolutionShape const shape{.window = layer.window(), .groups = layer.nbGroups, .epilogue = {}};
+    if (!isOfPixels && (!areSmallWindows(shape, in) || problem.constant(1) == nullptr))
+        return refuse(
+            kName, "takes single pixels, or windows of up to two axes, constant filters and channels by eight");
     std::vector<int64_t> const out = problem.typicalExtents(problem.output());
-    return offersOfSmall(problem, Layout::kChannelsLast, {volumeOf(out) / std::max<int64_t>(out[1], 1), out[1], in[1]});
+    int64_t const depth = in[1] * (isOfPixels ? 1 : volumeOf(shape.window.size));
+    auto offers =
+        offersOfSmall(problem, Layout::kChannelsLast, {volumeOf(out) / std::max<int64_t>(out[1], 1), out[1], depth});
+    auto* const made = std::get_if<std::vector<Offer>>(&offers);
+    if (made == nullptr || isOfPixels)
+        return offers;
+    std::erase_if(*made, [](Offer const& offer) { return offer.tactic == kByColumns; });
+    if (made->empty())
+        return refuse(
+            kName, fmt::format("the GPU has no tiles of {} for so few windows", nameOf(problem.output().dtype)));
+    return offers;
 }
 
 Result<KernelSpec> buildSmallProduct(Problem const& problem, Offer const& offer)
@@ -306,7 +166,11 @@ Result<KernelSpec> buildSmallProduct(Problem const& problem, Offer const& offer)
 Result<KernelSpec> buildSmallConvolution(Problem const& problem, Offer const& offer)
 {
     SmallChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "small_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    KernelSpec spec{.kernel = "small_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    Constant const* const filter = problem.constant(1);
+    if (filter != nullptr && dependsOnOrder(filter->extents))
+        spec.packed.push_back(TENON_TRY(packFilter(1, *filter)));
+    return spec;
 }
 
 constexpr Candidate kSmallCandidates[]{

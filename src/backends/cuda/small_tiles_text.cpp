@@ -43,10 +43,15 @@ static inline int endRowOf(int) { return BM; }
     extern "C" __global__ void TENON_CLUSTER __launch_bounds__(THREADS)                \
         smallTiles(SmallTilesParams const p)                                           \
     {                                                                                  \
+        letNextBegin();                                                                \
         bool const isStopped = p.stop != nullptr && *p.stop != 0;                      \
         if (!anyOfBlock(isStopped))                                                    \
+        {                                                                              \
             smallTilesBody(p);                                                         \
-        else if (PARTS > 1)                                                            \
+            return;                                                                    \
+        }                                                                              \
+        awaitFormer();                                                                 \
+        if (PARTS > 1)                                                                 \
             standBy();                                                                 \
     }                                                                                  \
     static __device__ __forceinline__ void smallTilesBody(SmallTilesParams const& p)
@@ -122,6 +127,66 @@ static __device__ __forceinline__ void copyRows(
     }
 }
 
+//! The rows of a tile of which a thread copies pieces: the same piece of each.
+constexpr int kRowsOfThread = BM * 8 / THREADS;
+struct LeftRows
+{
+#if IS_WINDOWED
+    i64 at[kRowsOfThread]; // Of the window's first pixel, which may lie beside the image.
+    int y[kRowsOfThread], x[kRowsOfThread];
+#endif
+};
+static __device__ __forceinline__ LeftRows leftRowsOf(SmallTilesParams const& p, int row0)
+{
+    LeftRows rows;
+#if IS_WINDOWED
+    SmallWindow const& w = p.window;
+#pragma unroll
+    for (int n = 0; n < kRowsOfThread; ++n)
+    {
+        int const row = row0 + ((int)threadIdx.x + n * THREADS) / 8;
+        int const line = row / w.outWidth;
+        int const image = line / w.outHeight;
+        rows.x[n] = row % w.outWidth * w.strideX - w.padX;
+        rows.y[n] = row < p.rows ? line % w.outHeight * w.strideY - w.padY : -(1 << 30);
+        rows.at[n] = (((i64)image * w.height + rows.y[n]) * w.width + rows.x[n]) * w.channels;
+    }
+#endif
+    return rows;
+}
+#if IS_WINDOWED
+//! Depth goes through the channels of each pixel of the window; pixels beside the image are zeros.
+static __device__ __forceinline__ void copyWindows(
+    Stored* to, SmallTilesParams const& p, LeftRows const& rows, int first)
+{
+    SmallWindow const& w = p.window;
+    int const at = first + (int)threadIdx.x % 8 * 8;
+    int const tap = at / w.channels;
+    int const dy = tap / w.kernelX * w.dilationY;
+    int const dx = tap % w.kernelX * w.dilationX;
+    Stored const* const x = (Stored const*)p.a + ((i64)dy * w.width + dx) * w.channels + at % w.channels;
+#pragma unroll
+    for (int n = 0; n < kRowsOfThread; ++n)
+    {
+        int const row = ((int)threadIdx.x + n * THREADS) / 8;
+        Stored* const piece = to + pieceAt(row, (int)threadIdx.x % 8);
+        bool const isThere = at < p.depth && (unsigned)(rows.y[n] + dy) < (unsigned)w.height
+            && (unsigned)(rows.x[n] + dx) < (unsigned)w.width;
+        Stored const* const from = isThere ? x + rows.at[n] : (Stored const*)p.a;
+        if (p.isWideA)
+        {
+            copyAsync(piece, from, isThere);
+            continue;
+        }
+        Pack<Stored, 8> pack = {};
+        for (int k = 0; k < 8; ++k)
+            if (isThere)
+                pack.v[k] = from[k];
+        *(Pack<Stored, 8>*)piece = pack;
+    }
+}
+#endif
+
 struct TilePlace
 {
     Stored const* a;
@@ -129,13 +194,20 @@ struct TilePlace
     int row0, column0;
 };
 
-static __device__ __forceinline__ void copyStage(
+static __device__ __forceinline__ void copyLeft(
+    SmallTilesParams const& p, TilePlace const& tile, LeftRows const& rows, unsigned char* stage, int step)
+{
+#if IS_WINDOWED
+    copyWindows((Stored*)stage, p, rows, step * BK);
+#else
+    copyRows((Stored*)stage, tile.a, BM, p.rows - tile.row0, p.depth, step * BK, p.depth, p.isWideA);
+#endif
+}
+static __device__ __forceinline__ void copyRight(
     SmallTilesParams const& p, TilePlace const& tile, unsigned char* stage, int step)
 {
-    Stored* const a = (Stored*)stage;
-    Stored* const b = a + BM * BK;
+    Stored* const b = (Stored*)stage + BM * BK;
     int const k0 = step * BK;
-    copyRows(a, tile.a, BM, p.rows - tile.row0, p.depth, k0, p.depth, p.isWideA);
     if (IS_TURNED_B)
         copyRows(b, tile.b, BN, p.columns - tile.column0, p.depth, k0, p.depth, p.isWideB);
     else
@@ -248,11 +320,20 @@ SMALL_TILES_KERNEL
     int const first = part * p.stepsOfPart;
     int const all = (p.depth + BK - 1) / BK;
     int const steps = (first + p.stepsOfPart < all ? first + p.stepsOfPart : all) - first;
+    if (!p.isConstantB)
+        awaitFormer();
+#pragma unroll
+    for (int step = 0; step < STAGES - 1; ++step) // Weights are on their way while the former kernels end.
+        if (step < steps)
+            copyRight(p, tile, shared + step * kStageBytes, first + step);
+    commitCopies();
+    LeftRows const rows = leftRowsOf(p, tile.row0);
+    awaitFormer();
 #pragma unroll
     for (int step = 0; step < STAGES - 1; ++step)
     {
         if (step < steps)
-            copyStage(p, tile, shared + step * kStageBytes, first + step);
+            copyLeft(p, tile, rows, shared + step * kStageBytes, first + step);
         commitCopies();
     }
     int const warp = (int)threadIdx.x / 32;
@@ -265,7 +346,10 @@ SMALL_TILES_KERNEL
         waitForCopies<STAGES - 2>();
         __syncthreads();
         if (step + STAGES - 1 < steps)
-            copyStage(p, tile, shared + next * kStageBytes, first + step + STAGES - 1);
+        {
+            copyLeft(p, tile, rows, shared + next * kStageBytes, first + step + STAGES - 1);
+            copyRight(p, tile, shared + next * kStageBytes, first + step + STAGES - 1);
+        }
         commitCopies();
         multiplyStage(d, shared + stage * kStageBytes, warpRow, warpColumn);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -314,11 +398,12 @@ std::string smallTilesText(SmallTilesForm const& form)
 {
     SmallTile const& tile = form.tile;
     bool const isLow = tile.rows == 16;
-    std::string text = functionsFor(std::array{DType::kHALF}) + kSmallTilesParamsText;
+    std::string text = functionsFor(std::array{DType::kHALF}) + kSmallWindowText + kSmallTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, PARTS = {}, STAGES = {}, THREADS = {};\n"
-                        "constexpr int WARPS_DOWN = {}, WARPS_ACROSS = {};\nconstexpr bool IS_TURNED_B = {};\n",
+                        "constexpr int WARPS_DOWN = {}, WARPS_ACROSS = {};\nconstexpr bool IS_TURNED_B = {};\n"
+                        "#define IS_WINDOWED {}\n",
         form.type, tile.rows, tile.parts, tile.stages(), tile.threads(), isLow ? 1 : tile.rows / 32, isLow ? 4 : 2,
-        form.isTurnedB);
+        form.isTurnedB, form.isWindowed ? 1 : 0);
     text += matrixText();
     return wholeText(text + kPartsText + form.epilogue + kSmallTilesText);
 }

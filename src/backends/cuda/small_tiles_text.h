@@ -9,11 +9,15 @@
 namespace tenon::cuda
 {
 
+//! Images whose windows are the rows of the left operand, channels last and in packs of eight.
+TENON_DEVICE_STRUCT(SmallWindow, int channels; int height; int width; int outHeight; int outWidth; int kernelX;
+                    int strideY; int strideX; int padY; int padX; int dilationY; int dilationX;);
+
 //! Operands and results in elements; `extra`: tensors like the result.
 TENON_DEVICE_STRUCT(SmallTilesParams, unsigned const* stop; void const* a; void const* b; void const* bias; void* c;
                     void const* extra[4]; long long aBatch; long long bBatch; long long cBatch; int rows; int columns;
                     int depth; int tilesDown; int stepsOfPart; int hasBias; int isWideA; int isWideB; int isWideC;
-                    float alpha;);
+                    int isConstantB; float alpha; SmallWindow window;);
 
 //! Rows of a block's tile, and how many blocks share one out by depth; they are a cluster, which Hopper has first.
 struct SmallTile
@@ -44,6 +48,7 @@ struct SmallTilesForm
     SmallTile tile;
     std::string type; //!< Of all operands: "Half" or "Bfloat".
     bool isTurnedB;
+    bool isWindowed;      //!< The left operand is images.
     std::string epilogue; //!< As wideEpilogueText gives it.
 };
 

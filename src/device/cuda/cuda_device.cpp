@@ -56,7 +56,7 @@ Result<CudaModel> cudaModel(cuda::DriverApi const& api, int32_t index)
 CudaDevice::CudaDevice(cuda::DriverApi const& api, int32_t index)
     : mApi{api},
       mIndex{index},
-      mReplays{switchOf(Knob::kGraphs, true)}
+      mReplays{switchOf(Knob::kGraphs, true), switchOf(Knob::kOverlap, true)}
 {
     Result<Done> opened = api.cuInit == nullptr
         ? Result<Done>{errorOf(ErrorCode::kUNSUPPORTED_STATE, "there is no NVIDIA driver")}

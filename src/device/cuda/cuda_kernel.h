@@ -21,6 +21,14 @@ struct CudaCall
     //! Address on the device of a word that is not zero once a step of the host has failed in this run: kernels behind
     //! it do nothing then. 0: no such step came before.
     cuda::Address stop{0};
+    //! Other steps of the same graph came before: a kernel that waits for them itself may begin while they end.
+    bool mayOverlap{false};
+
+    //! The same with other addresses.
+    CudaCall with(Call const& other) const
+    {
+        return {device, api, stream, other, stop, mayOverlap};
+    }
 };
 
 class CudaPrepared : public Prepared

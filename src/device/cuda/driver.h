@@ -84,6 +84,33 @@ struct GraphUpdate //!< CUgraphExecUpdateResultInfo
     void* errorFromNode{nullptr};
 };
 
+struct LaunchAttribute //!< CUlaunchAttribute
+{
+    int id{0};
+    int padding{0};
+    union
+    {
+        int number;
+        char bytes[64];
+    } value{};
+};
+//! The launch may begin before what is in front of it has ended: its threads wait themselves.
+inline constexpr int kLaunchOverlaps{6};
+
+struct LaunchConfig //!< CUlaunchConfig
+{
+    unsigned gridX{1};
+    unsigned gridY{1};
+    unsigned gridZ{1};
+    unsigned blockX{1};
+    unsigned blockY{1};
+    unsigned blockZ{1};
+    unsigned sharedBytes{0};
+    void* stream{nullptr};
+    LaunchAttribute* attributes{nullptr};
+    unsigned count{0};
+};
+
 // name, parameters: in the library the functions stand under these names.
 #define TENON_CUDA_DRIVER(FUNCTION)                                                                                    \
     FUNCTION(cuInit, (unsigned flags))                                                                                 \
@@ -137,6 +164,7 @@ struct GraphUpdate //!< CUgraphExecUpdateResultInfo
     FUNCTION(cuLaunchKernel,                                                                                           \
         (void* function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,             \
             unsigned blockZ, unsigned sharedBytes, void* stream, void** params, void** extra))                         \
+    FUNCTION(cuLaunchKernelEx, (LaunchConfig const* config, void* function, void** params, void** extra))              \
     FUNCTION(                                                                                                          \
         cuModuleLoadDataEx, (void** module, void const* image, unsigned options, JitOption* names, void** values))     \
     FUNCTION(cuModuleUnload, (void* module))                                                                           \

@@ -162,8 +162,8 @@ void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launch
         return nullptr;
     bool isWhole{true};
     for (size_t i = 0; i < launches.size() && isWhole; ++i)
-        isWhole = static_cast<bool>(
-            cudaPrepared(*launches[i].prepared).launch({device, api, mStream, launches[i].call, stop}));
+        isWhole = static_cast<bool>(cudaPrepared(*launches[i].prepared)
+                                        .launch({device, api, mStream, launches[i].call, stop, mOverlaps && i > 0}));
     void* graph{nullptr};
     bool const isOver = api.cuStreamEndCapture(mStream, &graph) == kSuccess && graph != nullptr;
     if (isOver && isWhole)

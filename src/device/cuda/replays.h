@@ -19,9 +19,10 @@ using ReplayKey = std::vector<uint64_t>;
 class Replays
 {
   public:
-    //! Off: nothing is recorded.
-    explicit Replays(bool isOn)
-        : mIsOn{isOn}
+    //! Off: nothing is recorded. `overlaps`: kernels in a graph may begin while those before them end.
+    explicit Replays(bool isOn, bool overlaps = true)
+        : mIsOn{isOn},
+          mOverlaps{overlaps}
     {
     }
     Replays(Replays const&) = delete;
@@ -61,6 +62,7 @@ class Replays
     bool make(CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop);
 
     bool const mIsOn;
+    bool const mOverlaps;
     mutable std::mutex mMutex; //!< Of all that follows, and of launches: a graph is not launched twice at once.
     All mAll;
     uint64_t mUses{0};

@@ -297,15 +297,24 @@ TENON_FAKE_CUDA int cuLaunchHostFunc(void* handle, void (*function)(void*), void
     });
 }
 
-TENON_FAKE_CUDA int cuLaunchKernel(void* function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-    unsigned blockY, unsigned blockZ, unsigned sharedBytes, void* handle, void** params, void**)
+namespace
 {
-    TENON_FAKE_ENTER(cuLaunchKernel);
+struct LaunchConfig //!< As CUlaunchConfig.
+{
+    unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+    void* stream;
+    void const* attributes;
+    unsigned count;
+};
+
+int launchFake(LaunchConfig const& config, void* function, void** params)
+{
     constexpr unsigned kMaxThreads{1024};
     constexpr unsigned kMaxRows{65535};
-    if (gridX == 0 || gridY == 0 || gridZ == 0 || gridY > kMaxRows || gridZ > kMaxRows || gridX > 0x7FFFFFFFU
-        || blockX * blockY * blockZ == 0 || blockX * blockY * blockZ > kMaxThreads
-        || sharedBytes > mostShared(function))
+    unsigned const threads = config.blockX * config.blockY * config.blockZ;
+    if (config.gridX == 0 || config.gridY == 0 || config.gridZ == 0 || config.gridY > kMaxRows
+        || config.gridZ > kMaxRows || config.gridX > 0x7FFFFFFFU || threads == 0 || threads > kMaxThreads
+        || config.sharedBytes > mostShared(function))
         return kInvalidValue;
     auto const kept = std::make_shared<std::vector<char>>(); // Each parameter in a place of its own.
     for (size_t i = 0; i < paramSizes(function).size(); ++i)
@@ -315,11 +324,26 @@ TENON_FAKE_CUDA int cuLaunchKernel(void* function, unsigned gridX, unsigned grid
         kept->resize((kept->size() + 7) / 8 * 8);
     }
     std::scoped_lock const lock{state().mutex};
-    auto const stream = streamOf(handle);
+    auto const stream = streamOf(config.stream);
     if (stream == nullptr)
         return kInvalidHandle;
-    Shape const shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}};
+    Shape const shape{{config.gridX, config.gridY, config.gridZ}, {config.blockX, config.blockY, config.blockZ}};
     return put(*stream, Touch::kDevice, [=] { runKernel(function, shape, kept->data()); });
+}
+} // namespace
+
+TENON_FAKE_CUDA int cuLaunchKernel(void* function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+    unsigned blockY, unsigned blockZ, unsigned sharedBytes, void* handle, void** params, void**)
+{
+    TENON_FAKE_ENTER(cuLaunchKernel);
+    return launchFake({gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, handle, nullptr, 0}, function, params);
+}
+
+//! Kernels here end before the next one begins, so that a launch that may overlap is one like any other.
+TENON_FAKE_CUDA int cuLaunchKernelEx(LaunchConfig const* config, void* function, void** params, void**)
+{
+    TENON_FAKE_ENTER(cuLaunchKernelEx);
+    return launchFake(*config, function, params);
 }
 
 TENON_FAKE_CUDA int cuEventCreate(void** handle, unsigned flags)

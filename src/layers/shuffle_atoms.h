@@ -9,12 +9,12 @@
 #include <optional>
 #include <vector>
 
-namespace tenon::cpu
+namespace tenon
 {
 
 //! A piece of one axis of the input and of one axis of the output. Extent is int64_t, or ShapeExpr while building.
 template <typename Extent>
-struct Atom
+struct ShuffleAtom
 {
     Extent extent;
     size_t input;  //!< Axis of the input.
@@ -46,7 +46,7 @@ size_t runOf(std::vector<Extent> const& extents, size_t first, Extent const& who
 //! Atoms in row-major order of the reshaped shape; none when an axis is cut across axes of the other side. `from` is
 //! the input's shape, `middle` the shape after first transpose and reshape. Axes of extent 1 have no atom.
 template <typename Extent>
-std::optional<std::vector<Atom<Extent>>> atomsOf(
+std::optional<std::vector<ShuffleAtom<Extent>>> atomsOf(
     std::vector<Extent> const& from, AxisOrder const& first, std::vector<Extent> const& middle, AxisOrder const& second)
 {
     Extent const one{1};
@@ -70,7 +70,7 @@ std::optional<std::vector<Atom<Extent>>> atomsOf(
                     output = k;
             bAxis.push_back(output);
         }
-    std::vector<Atom<Extent>> atoms;
+    std::vector<ShuffleAtom<Extent>> atoms;
     size_t i{0};
     size_t j{0};
     while (i < a.size() && j < b.size())
@@ -111,9 +111,10 @@ inline std::vector<size_t> memoryOrder(Layout layout, size_t rank)
 
 //! True when input and output have their elements in the same order in memory.
 template <typename Extent>
-bool keepsMemoryOrder(std::vector<Atom<Extent>> const& atoms, Layout from, size_t fromRank, Layout to, size_t toRank)
+bool keepsMemoryOrder(
+    std::vector<ShuffleAtom<Extent>> const& atoms, Layout from, size_t fromRank, Layout to, size_t toRank)
 {
-    auto const sequence = [&](std::vector<size_t> const& order, size_t Atom<Extent>::*axis) {
+    auto const sequence = [&](std::vector<size_t> const& order, size_t ShuffleAtom<Extent>::*axis) {
         std::vector<size_t> found;
         for (size_t const each : order)
             for (size_t k = 0; k < atoms.size(); ++k)
@@ -121,8 +122,8 @@ bool keepsMemoryOrder(std::vector<Atom<Extent>> const& atoms, Layout from, size_
                     found.push_back(k); // Atoms of one axis stand in its own order.
         return found;
     };
-    return sequence(memoryOrder(from, fromRank), &Atom<Extent>::input)
-        == sequence(memoryOrder(to, toRank), &Atom<Extent>::output);
+    return sequence(memoryOrder(from, fromRank), &ShuffleAtom<Extent>::input)
+        == sequence(memoryOrder(to, toRank), &ShuffleAtom<Extent>::output);
 }
 
-} // namespace tenon::cpu
+} // namespace tenon
