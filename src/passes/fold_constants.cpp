@@ -1,5 +1,6 @@
 // fold-constants, fold-weights: a node whose result is known while building becomes a constant: through the layer's
 // reference, from what is known of a shape tensor, or as the same memory under other extents.
+#include "base/half.h"
 #include "base/type_set.h"
 #include "layers/cast.h"
 #include "layers/convolution.h"
@@ -130,6 +131,15 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     return made;
 }
 
+//! Whole networks are rounded so: through doubles that takes longer than reading the file.
+void narrowFloats(float const* from, uint16_t* to, int64_t count, bool toHalf)
+{
+    if (toHalf)
+        std::transform(from, from + count, to, floatToHalf);
+    else
+        std::transform(from, from + count, to, floatToBfloat);
+}
+
 //! A cast of real numbers of any size to a type that is no wider, some at a time: all of them as doubles are too much.
 std::shared_ptr<Constant const> narrowed(Graph const& graph, Node const& node)
 {
@@ -141,6 +151,12 @@ std::shared_ptr<Constant const> narrowed(Graph const& graph, Node const& node)
         || bytesOf(type, source->count()) > source->bytes())
         return nullptr;
     std::shared_ptr<Constant const> made = makeConstant(type, source->extents, nullptr);
+    if (source->dtype == DType::kFLOAT && type != DType::kFLOAT)
+    {
+        narrowFloats(static_cast<float const*>(source->data), static_cast<uint16_t*>(const_cast<void*>(made->data)),
+            source->count(), type == DType::kHALF);
+        return made;
+    }
     auto const* const from = static_cast<uint8_t const*>(source->data);
     auto* const to = static_cast<uint8_t*>(const_cast<void*>(made->data));
     for (int64_t first = 0; first < source->count(); first += kPart)
@@ -231,10 +247,9 @@ Rewrite foldWeights(Graph const& graph, Node const& node)
         if (std::shared_ptr<Constant const> moved = transposed(graph, node))
             return replaceBy(graph, node, std::move(moved));
     }
-    bool const isLarge = !isWithin(graph, node);
-    if (std::shared_ptr<Constant const> narrow = isLarge ? narrowed(graph, node) : nullptr)
+    if (std::shared_ptr<Constant const> narrow = narrowed(graph, node))
         return replaceBy(graph, node, std::move(narrow));
-    if (isLarge)
+    if (!isWithin(graph, node))
         return skip("the result is large: it is computed in each run rather than stored");
     return throughReference(graph, node);
 }

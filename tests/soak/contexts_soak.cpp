@@ -53,7 +53,7 @@ int64_t takenOfDevice()
     using Retain = int (*)(void** context, int device);
     using Push = int (*)(void* context);
     using Pop = int (*)(void** context);
-    void* const driver = test::isUnderTest("cuda") ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : nullptr;
+    void* const driver = tenon::test::isUnderTest("cuda") ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (driver == nullptr)
         return 0;
     auto const info = reinterpret_cast<Info>(dlsym(driver, "cuMemGetInfo_v2"));
@@ -116,7 +116,7 @@ class Worker
         : mEngine{engine},
           mContext{engine.createExecutionContext()}
     {
-        if (index % 2 == 0 && !test::isUnderTest("cuda"))
+        if (index % 2 == 0 && !tenon::test::isUnderTest("cuda"))
             return;
         mStream = tenonEngineCreateStream(&engine);
         EXPECT_NE(mStream, nullptr);
@@ -224,7 +224,7 @@ TEST_F(Contexts, S5_manyAtOnceGiveTheResultsOfOneAlone)
     std::printf("%lld runs, memory %+lld KiB, the GPU's %+lld KiB of %lld\n", runs, static_cast<long long>(drift >> 10),
         static_cast<long long>(onDevice >> 10), static_cast<long long>(taken[1] >> 10));
     EXPECT_LE(onDevice, 0) << "bytes of the GPU's memory";
-    if (test::isUnderTest("cuda")) // The driver keeps what graphs were made of.
+    if (tenon::test::isUnderTest("cuda")) // The driver keeps what graphs were made of.
         return;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // They keep what is freed for a while.
     EXPECT_LT(drift, 256 << 10); // A few pages here and there, whatever the number of runs.
