@@ -97,18 +97,6 @@ std::optional<std::vector<ShuffleAtom<Extent>>> atomsOf(
     return atoms;
 }
 
-//! Axes from the slowest to the fastest in memory.
-inline std::vector<size_t> memoryOrder(Layout layout, size_t rank)
-{
-    std::vector<size_t> order;
-    for (size_t axis = 0; axis < rank; ++axis)
-        if (axis != 1 || layout == Layout::kLinear || rank < 3)
-            order.push_back(axis);
-    if (order.size() < rank)
-        order.push_back(1);
-    return order;
-}
-
 //! True when input and output have their elements in the same order in memory.
 template <typename Extent>
 bool keepsMemoryOrder(
@@ -122,8 +110,8 @@ bool keepsMemoryOrder(
                     found.push_back(k); // Atoms of one axis stand in its own order.
         return found;
     };
-    return sequence(memoryOrder(from, fromRank), &ShuffleAtom<Extent>::input)
-        == sequence(memoryOrder(to, toRank), &ShuffleAtom<Extent>::output);
+    return sequence(memoryAxes(from, fromRank), &ShuffleAtom<Extent>::input)
+        == sequence(memoryAxes(to, toRank), &ShuffleAtom<Extent>::output);
 }
 
 } // namespace tenon
