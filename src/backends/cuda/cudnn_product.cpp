@@ -64,10 +64,9 @@ class DnnProductKernel final : public LayerKernel
             return badArgument("tactic {} of a product by cuDNN", choices.tactic);
         StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         auto otherwise = TENON_TRY(libraryProduct(device(), product, inputs, outputs[0], {}));
-        std::optional<CudnnLayer> described = dnnProduct(product, inputs, outputs[0]);
+        std::optional<CudnnLayer> const described = dnnProduct(product, inputs, outputs[0]);
         if (!described)
             return otherwise;
-        described->hasNearGelu = outputs[0].dtype != DType::kFLOAT && choices.tactic >= kDnnTactics;
         CudnnPart const part = cudnnParts(*described).front();
         auto made = cudnnStep(device(), *described, part, choices, otherwise, inputs, outputs[0]);
         if (!made)
@@ -75,15 +74,6 @@ class DnnProductKernel final : public LayerKernel
         return made;
     }
 };
-
-//! erf takes the library as long as a third of a product: the same graphs with less of it.
-void addNearGelu(std::vector<Offer>& offers)
-{
-    std::vector<Offer> near = offers;
-    for (Offer& offer : near)
-        offer.tactic += kDnnTactics;
-    offers.insert(offers.end(), near.begin(), near.end());
-}
 
 std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& problem)
 {
@@ -104,9 +94,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& prob
     // All of the library's kernels for such graphs round operands of float32, whatever it says of them.
     if (problem.output().dtype == DType::kFLOAT)
         std::erase_if(offers, [](Offer const& offer) { return offer.tactic < kDnnTactics; });
-    else if (std::ranges::any_of(
-                 layer.epilogue.steps, [](EpilogueStep const& step) { return step.kind == EpilogueKind::kGeluErf; }))
-        addNearGelu(offers);
     if (offers.empty())
         return refuse(kName, "it would round float32 operands to TF32, which this build does not allow");
     return offers;

@@ -41,20 +41,6 @@ bool takesExtra(EpilogueStep const& step) noexcept
     return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
 }
 
-//! Of x²: 4, 3, 2, 1 and 0 times.
-constexpr std::array kNearGelu{2.23816602e-06F, -6.11620401e-05F, -2.4972314e-04F, 7.29375817e-02F, 1.59565627F};
-
-bool isNearGelu(CudnnLayer const& layer, EpilogueStep const& step) noexcept
-{
-    return layer.hasNearGelu && step.kind == EpilogueKind::kGeluErf;
-}
-
-//! Operations of a graph that a step is.
-size_t operationsOf(CudnnLayer const& layer, EpilogueStep const& step) noexcept
-{
-    return isNearGelu(layer, step) ? 2 * kNearGelu.size() + 2 : 1;
-}
-
 //! Builds one graph: the convolution or product, then one operation after the other on what the last has made.
 class GraphWriter
 {
@@ -80,8 +66,6 @@ class GraphWriter
     }
     Result<Done> applyStep(EpilogueStep const& step)
     {
-        if (isNearGelu(mLayer, step))
-            return applyNearGelu();
         int64_t b{0};
         if (takesExtra(step))
         {
@@ -122,30 +106,6 @@ class GraphWriter
         TENON_TRY(mGraph.addPointwise(pointwise, mLast, b, y));
         mLast = y;
         return Done{};
-    }
-
-    Result<int64_t> number(float value)
-    {
-        std::vector<int64_t> const ones(mLayer.out.extents.size(), 1);
-        int64_t const id =
-            TENON_TRY(mGraph.addTensor({.type = dnn::kDataFloat, .extents = ones, .strides = ones, .isByValue = true}));
-        mBindings.push_back({.id = id, .input = CudnnBinding::kNumber, .number = value});
-        return id;
-    }
-    //! x · sigmoid(x · p(x²)), p fitted to the least of the largest errors; it grows with x, so that no bound is needed.
-    Result<Done> applyNearGelu()
-    {
-        int64_t const x = mLast;
-        TENON_TRY(apply({dnn::kPointwiseMultiply}, x));
-        int64_t const square = mLast;
-        TENON_TRY(apply({dnn::kPointwiseMultiply}, TENON_TRY(number(kNearGelu.front()))));
-        for (size_t i = 1; i < kNearGelu.size(); ++i)
-        {
-            TENON_TRY(apply({dnn::kPointwiseAdd}, TENON_TRY(number(kNearGelu[i]))));
-            TENON_TRY(apply({dnn::kPointwiseMultiply}, i + 1 < kNearGelu.size() ? square : x));
-        }
-        TENON_TRY(apply({dnn::kPointwiseSigmoid}, 0));
-        return apply({dnn::kPointwiseMultiply}, x);
     }
 
     CudnnGraph mGraph;
@@ -266,12 +226,9 @@ std::vector<CudnnPart> cudnnParts(CudnnLayer const& layer)
 Result<DescribedLayer> describeLayer(
     CudnnApi const& api, CudnnMachine const& machine, CudnnLayer const& layer, CudnnPart const& part)
 {
-    std::span<EpilogueStep const> const steps{layer.epilogue.steps.data(), part.steps};
-    size_t operations = part.hasBias ? 2 : 1;
-    for (EpilogueStep const& step : steps)
-        operations += operationsOf(layer, step);
-    GraphWriter writer{api, layer, operations};
+    GraphWriter writer{api, layer, 1 + (part.hasBias ? 1 : 0) + part.steps};
     TENON_TRY(writer.multiply());
+    std::span<EpilogueStep const> const steps{layer.epilogue.steps.data(), part.steps};
     // The library's engines for residual blocks know the sum in front of the bias.
     bool const sumsFirst = part.hasBias && !steps.empty() && steps[0].kind == EpilogueKind::kAdd;
     if (sumsFirst)

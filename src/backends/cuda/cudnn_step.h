@@ -13,7 +13,7 @@ inline constexpr int32_t kDnnTactics{8};     //!< The library's first proposals,
 inline constexpr int32_t kSlowDnnTactics{3}; //!< Of those that it compiles, a second each.
 
 //! Which of the library's proposals it is; from kDnnTactics on the same with float32 operands that may be rounded to
-//! TF32, or with narrower ones of a graph whose GELU is a sigmoid.
+//! TF32.
 struct DnnChoices
 {
     int32_t tactic{0};
@@ -34,7 +34,6 @@ struct CudnnLayer
     std::optional<CudnnTensor> bias;                //!< Input 2, broadcast.
     std::vector<std::optional<CudnnTensor>> extras; //!< Inputs 3 and so on; none: no graph can read it.
     Epilogue epilogue;
-    bool hasNearGelu{false}; //!< GELU by a sigmoid, 3e-6 away, in place of the library's by erf.
 };
 
 //! How much of a layer one graph holds.

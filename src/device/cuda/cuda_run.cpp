@@ -64,7 +64,7 @@ Result<Done> CudaDevice::enqueueHostSteps(std::span<Launch const> launches, void
 }
 
 Result<Done> CudaDevice::enqueue(
-    std::span<Launch const> launches, void* stream, RunState& state, RunFailure& failure, bool mayOverlap) const
+    std::span<Launch const> launches, void* stream, RunState& state, RunFailure& failure) const
 {
     for (size_t i = 0; i < launches.size();)
     {
@@ -76,8 +76,7 @@ Result<Done> CudaDevice::enqueue(
             done = enqueueHostSteps(launches.subspan(i, end - i), stream, state);
         else
             done = cudaPrepared(*launches[end++].prepared)
-                       .launch({*this, mApi, stream, launches[i].call, state.hasHostSteps ? state.stop.device : 0,
-                           mayOverlap});
+                       .launch({*this, mApi, stream, launches[i].call, state.hasHostSteps ? state.stop.device : 0});
         if (!done)
         {
             failure = {launches[i].step, done.error()};
@@ -329,13 +328,11 @@ Result<RunEnd> CudaDevice::runObserved(
     return RunEnd::kDone;
 }
 
-//! Many steps at once behind a gate, so that the host's part of a launch is in no time; a few behind each other between
-//! two marks, as they would stand in a graph, whose kernels begin while others end.
+//! Many steps at once behind a gate, so that the host's part of a launch is in no time.
 Result<RunEnd> CudaDevice::runTimed(
     std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure)
 {
     constexpr size_t kAtOnce{64};
-    constexpr size_t kBurst{4};
     PacedCheck check{options.mayContinue};
     Clock clock{*this};
     for (size_t first = 0; first < launches.size(); first += kAtOnce)
@@ -345,12 +342,11 @@ Result<RunEnd> CudaDevice::runTimed(
         RunState& state = *TENON_TRY(fence->begin({}));
         std::shared_ptr<Gate> const gate = TENON_TRY(Gate::close(*this, stream));
         Result<Done> done = clock.mark(0, stream);
-        size_t marks{0};
         for (size_t i = 0; i < part.size() && done; ++i)
         {
-            done = enqueue(part.subspan(i, 1), stream, state, failure, mReplays.overlaps() && i % kBurst != 0);
-            if (done && ((i + 1) % kBurst == 0 || i + 1 == part.size()))
-                done = clock.mark(++marks, stream);
+            done = enqueue(part.subspan(i, 1), stream, state, failure);
+            if (done)
+                done = clock.mark(i + 1, stream);
         }
         gate->open();
         TENON_TRY(fence->mark(stream));
@@ -364,11 +360,7 @@ Result<RunEnd> CudaDevice::runTimed(
             return failed->error;
         }
         for (size_t i = 0; i < part.size(); ++i)
-        {
-            size_t const burst = i / kBurst;
-            auto const together = static_cast<double>(std::min(kBurst, part.size() - burst * kBurst));
-            static_cast<void>((*options.observer)(part[i], TENON_TRY(clock.microseconds(burst)) / together));
-        }
+            static_cast<void>((*options.observer)(part[i], TENON_TRY(clock.microseconds(i))));
         if (check.mustStop())
             return cancelledRun();
     }

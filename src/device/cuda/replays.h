@@ -38,10 +38,6 @@ class Replays
     //! Lets go of graphs whose steps are gone.
     void dropDead(CudaDevice const& device);
     size_t graphs() const;
-    bool overlaps() const noexcept
-    {
-        return mOverlaps;
-    }
 
   private:
     struct Replay
