@@ -1,11 +1,14 @@
 """What callers hold together is bounded: requests on their way or waiting, and answers that nobody takes."""
 
+import asyncio
 import contextlib
 import json
 import pathlib
 import re
+import resource
 import select
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -319,3 +322,51 @@ def test_only_the_connection_that_is_meant_is_ended(family: socket.AddressFamily
             [clients[0]],
             [clients[2]],
         )
+
+
+def test_a_connection_that_its_client_ends_first_does_not_end_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at a connection and its end the client may have gone."""
+    found = untaken._connections
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = listener.getsockname()[1]
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5)) for _ in range(2)]
+        ends = [stack.enter_context(listener.accept()[0]) for _ in clients]
+        first, second = (client.getsockname() for client in clients)
+
+        def gone(at: int) -> Iterator[tuple[untaken.Peer, socket.socket]]:
+            for peer, connection in found(at):
+                if peer == first:
+                    clients[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    clients[0].close()
+                    while ends[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1:
+                        time.sleep(0.01)
+                yield peer, connection
+
+        monkeypatch.setattr(untaken, "_connections", gone)
+        untaken.hang_up(port, {first, second}, 2)
+        assert clients[1].recv(1) == b""
+
+
+def test_the_watch_outlasts_a_time_without_files(caplog: pytest.LogCaptureFixture) -> None:
+    async def watched() -> None:
+        with contextlib.ExitStack() as stack:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port = listener.getsockname()[1]
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=hosted.PATIENCE))
+            stack.enter_context(listener.accept()[0])
+            late = untaken.Untaken(held.Held(100), 0.1)
+            late.add(f"ipv4:127.0.0.1:{client.getsockname()[1]}", 1)
+            limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+            await asyncio.to_thread(int)  # Its thread is there before files end.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+            try:
+                watch = asyncio.create_task(late.watch(port, 100))
+                await asyncio.sleep(1)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            assert await asyncio.to_thread(client.recv, 1) == b""
+            watch.cancel()
+
+    asyncio.run(watched())
+    assert "stay for now" in caplog.text

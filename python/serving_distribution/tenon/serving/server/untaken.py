@@ -59,7 +59,8 @@ def hang_up(port: int, peers: Collection[Peer], most: int) -> tuple[int, int]:
         is_late = peer in peers
         others += not is_late
         if is_late or others > most:
-            connection.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):  # Its client has just gone.
+                connection.shutdown(socket.SHUT_RDWR)
             late += is_late
             beyond += not is_late
     return late, beyond
@@ -96,9 +97,15 @@ class Untaken:
         """Ends, for ever, connections that have not taken an answer in time, and those beyond `most`."""
         while True:
             await asyncio.sleep(min(1.0, self._patience))
-            late = {peer_of(each.peer) for each in self._late()}
-            if late or len(os.listdir("/proc/self/fd")) > most:
-                self._say(*await asyncio.to_thread(hang_up, port, late, most), most)
+            try:
+                await self._end_late(port, most)
+            except OSError as error:  # Where no file can be opened any more, some will be closed: it is tried again.
+                log.warning("gRPC: connections that do not take their answers stay for now: %s", error)
+
+    async def _end_late(self, port: int, most: int) -> None:
+        late = {peer_of(each.peer) for each in self._late()}
+        if late or len(os.listdir("/proc/self/fd")) > most:
+            self._say(*await asyncio.to_thread(hang_up, port, late, most), most)
 
     def _say(self, late: int, beyond: int, most: int) -> None:
         if late:
