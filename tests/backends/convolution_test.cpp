@@ -71,7 +71,31 @@ void expectTiles(Form const& form, bool hasBias = true)
 {
     expectKernels(layerOf(form), operandsOf(form, hasBias), "rows", toleranceOfTiles(form.x[1]));
 }
+//! The kernel comes with the run, the bias with the plan or with the run.
+void expectRunTimeKernel(Form const& form, std::string_view candidate = "rows")
+{
+    SCOPED_TRACE("kernel of the run");
+    std::vector<Operand> operands = operandsOf(form);
+    operands[1].isConstant = false;
+    expectKernels(layerOf(form), operands, candidate);
+    operands[2].isConstant = false;
+    expectKernels(layerOf(form), operands, candidate);
+}
 } // namespace
+
+TEST(CpuConvolution, kernelsOfTheRun)
+{
+    expectRunTimeKernel({{2, 32, 7, 7}, 64, {1, 1}});
+    expectRunTimeKernel({{1, 16, 9, 11}, 33, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectRunTimeKernel({{1, 10, 9, 8}, 40, {1, 3}, 1, {2, 1}, {1, 1}, {0, 0}, {1, 2}});
+    expectRunTimeKernel({{1, 12, 20, 20}, 20, {3, 3}, 1, {1, 1}, {4, 4}, {4, 4}, {4, 4}});
+    expectRunTimeKernel({{2, 3, 17, 19}, 21, {5, 5}, 1, {2, 2}, {1, 1}, {2, 2}, {2, 2}}); // Staged.
+    expectRunTimeKernel({{2, 18, 6, 7}, 51, {3, 3}, 3, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectRunTimeKernel({{2, 13, 31}, 18, {4}, 1, {2}, {1}, {1}, {2}});
+    expectRunTimeKernel({{3, 20, 1, 1}, 17, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectRunTimeKernel({{2, 37, 9, 8}, 37, {3, 3}, 37, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
+    expectRunTimeKernel({{1, 16, 40}, 16, {5}, 16, {2}, {1}, {2}, {2}}, "depthwise");
+}
 
 TEST(CpuConvolution, pointwise)
 {

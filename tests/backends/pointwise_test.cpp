@@ -144,6 +144,74 @@ TEST(CpuPointwise, integersThatWrap)
     }
 }
 
+//! Bytes, of which two thousand are a row: all pairs of numbers, in several lines, one of which ends a row.
+TEST(CpuPointwise, bytes)
+{
+    using Operation = nvinfer1::ElementWiseOperation;
+    for (DType const type : {DType::kINT8, DType::kUINT8})
+    {
+        HostTensor a{type, {256, 259}};
+        HostTensor b{type, {256, 259}};
+        int64_t const least = type == DType::kINT8 ? -128 : 0;
+        for (int64_t i = 0; i < a.count(); ++i)
+        {
+            a.setInteger(i, least + i / 259);
+            b.setInteger(i, least + i % 259 % 256);
+        }
+        for (Operation const operation : {Operation::kSUM, Operation::kPROD, Operation::kMAX, Operation::kMIN,
+                 Operation::kSUB, Operation::kDIV, Operation::kFLOOR_DIV, Operation::kAND, Operation::kOR,
+                 Operation::kXOR, Operation::kEQUAL, Operation::kGREATER, Operation::kLESS})
+        {
+            SCOPED_TRACE(fmt::format("{} {}", nameOf(type), static_cast<int32_t>(operation)));
+            expectKernels(ElementWise{operation}, {input(a), input(b)}, "tape", Tolerance{0.0, 0.0});
+            expectKernels(ElementWise{operation},
+                {input(a), input(randomTensor({256, 1}, static_cast<double>(least), 127, type))}, "tape",
+                Tolerance{0.0, 0.0});
+            expectKernels(ElementWise{operation},
+                {input(randomTensor({1, 259}, static_cast<double>(least), 127, type)), input(a)}, "tape",
+                Tolerance{0.0, 0.0});
+        }
+        expectKernels(Select{}, {input(randomTensor({256, 259}, 0, 2, DType::kBOOL)), input(a), input(b)}, "tape",
+            Tolerance{0.0, 0.0});
+    }
+}
+
+//! What is moved from int8 to uint8 and back, narrowed, compared wide, divided where a sum has left the type, quantized
+//! and taken for truth: each wants rows of another width.
+TEST(CpuPointwise, integersOfSeveralWidths)
+{
+    Expr const x = Expr::input(0);
+    Expr const y = Expr::input(1);
+    Expr const byte = cast(x, DType::kINT8);
+    auto const in32 = [](Expr const& e) { return cast(e, DType::kINT32); };
+    auto const number = [](double value, DType type) { return cast(Expr{value}, type); };
+    std::vector<std::pair<Expr, DType>> const bodies{
+        {cast(in32(x) + number(128, DType::kINT32), DType::kUINT8), DType::kINT8},
+        {cast(in32(x) + number(-128, DType::kINT32), DType::kINT8), DType::kUINT8},
+        {in32(x) * in32(y) + number(1e6, DType::kINT32), DType::kINT8},
+        {cast(in32(x) + in32(y), DType::kINT8) / number(3, DType::kINT8), DType::kINT8},
+        {apply(ExprOp::kLess, {in32(x) + in32(y), number(100, DType::kINT32)}), DType::kINT8},
+        {select(x > y, in32(x), number(-70000, DType::kINT32)), DType::kINT8},
+        {cast(min(max(apply(ExprOp::kRound, {cast(x, DType::kFLOAT) * Expr{1.7}}), Expr{-128.0}), Expr{127.0}),
+             DType::kINT8),
+            DType::kINT32},
+        {cast(cast(x, DType::kFLOAT) / Expr{3.0} - cast(y, DType::kFLOAT), DType::kINT32), DType::kINT32},
+        {cast(byte, DType::kINT64) * cast(y, DType::kINT64), DType::kINT32},
+        {cast(x + y, DType::kBOOL), DType::kINT8},
+        {cast(cast(x, DType::kBOOL), DType::kINT64), DType::kUINT8},
+    };
+    for (auto const& [body, type] : bodies)
+    {
+        SCOPED_TRACE(body.show());
+        double const least = type == DType::kINT8 ? -128 : type == DType::kUINT8 ? 0 : -1000;
+        double const most = type == DType::kINT8 ? 128 : type == DType::kUINT8 ? 256 : 1000;
+        std::vector<Operand> operands{input(randomTensor({3, 2999}, least, most, type))};
+        if (body.inputCount() > 1)
+            operands.push_back(input(randomTensor({3, 2999}, least, most, type)));
+        expectKernels(Pointwise{body}, operands, "tape", Tolerance{0.0, 0.0});
+    }
+}
+
 TEST(CpuPointwise, castsAndSelects)
 {
     std::vector<DType> const types{

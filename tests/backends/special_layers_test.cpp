@@ -1,8 +1,10 @@
-// Grid sampling, ragged softmax and box suppression on the CPU against the reference.
+// Grid sampling, padding, local responses, ragged softmax and box suppression on the CPU against the reference.
 #include "backends/kernel_case.h"
 #include "layers/concatenation.h"
 #include "layers/grid_sample.h"
+#include "layers/lrn.h"
 #include "layers/nms.h"
+#include "layers/padding.h"
 #include "layers/ragged_soft_max.h"
 
 #include <cmath>
@@ -48,6 +50,45 @@ TEST(CpuGridSample, whatIsNotReadDoesNotMatter)
     HostTensor grid{DType::kFLOAT, {1, 2, 2, 2}};
     grid.reals = {-1, -1, 1, 1, 0, -1, 5, 5};
     expectKernels(GridSample{.alignCorners = true}, {input(image), input(grid)}, "points");
+}
+
+//! Blocks of points, the last one cut; NaN and positions that 32 bits do not hold are outside.
+TEST(CpuGridSample, manyAndFarPoints)
+{
+    using nvinfer1::SampleMode;
+    HostTensor grid = randomTensor({1, 21, 31, 2}, -1.3, 1.3);
+    grid.reals[0] = NAN;
+    grid.reals[7] = INFINITY;
+    grid.reals[8] = -INFINITY;
+    grid.reals[11] = 3e38;
+    grid.reals[12] = -1e12;
+    for (SampleMode const edge : {SampleMode::kFILL, SampleMode::kCLAMP})
+        for (auto const mode : {nvinfer1::InterpolationMode::kNEAREST, nvinfer1::InterpolationMode::kLINEAR})
+            expectKernels(GridSample{mode, false, edge}, {input(randomTensor({1, 5, 33, 65})), input(grid)}, "points");
+}
+
+TEST(CpuPadding, addsAndCrops)
+{
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT64, DType::kBOOL})
+        for (auto const& [pre, post] :
+            std::vector<std::pair<nvinfer1::Dims, nvinfer1::Dims>>{{{2, {1, 2}}, {2, {3, 0}}},
+                {{2, {0, -2}}, {2, {2, 5}}}, {{2, {-1, 0}}, {2, {-2, -1}}}, {{2, {9, 0}}, {2, {-7, 0}}}})
+        {
+            expectKernels(Padding{pre, post}, {input(randomTensor({2, 19, 6, 7}, 0, 2, type))}, "sampled");
+            expectKernels(Padding{pre, post}, {input(randomTensor({6, 7}, 0, 2, type))}, "sampled");
+        }
+}
+
+TEST(CpuLRN, windowsPowersAndLayouts)
+{
+    for (int64_t const window : {1, 3, 5, 63})
+        for (float const beta : {0.75F, 0.5F, 1.3F})
+        {
+            LRN const layer{window, 0.7F, beta, 1.5F};
+            expectKernels(layer, {input(randomTensor({2, 37, 5, 7}, -3.0, 3.0))}, "rows");
+            expectKernels(layer, {input(randomTensor({3, 16, 33}, -3.0, 3.0))}, "rows");
+            expectKernels(layer, {input(randomTensor({5, 21}, -3.0, 3.0))}, "rows");
+        }
 }
 
 TEST(CpuRaggedSoftMax, everyLengthOfARow)

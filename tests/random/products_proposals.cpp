@@ -26,8 +26,39 @@ std::vector<int64_t> drawn(Author& author, size_t count, int64_t low, int64_t hi
 }
 } // namespace
 
+//! A tensor of the graph as the kernel of a convolution.
+bool proposeRunTimeKernel(Author& author)
+{
+    constexpr int64_t kMost{4};
+    Written const* const kernel = author.any([&](Written const& each) {
+        bool isSmall = each.isReal() && each.isStatic() && each.rank() >= 3 && each.rank() <= 4;
+        for (size_t axis = 2; isSmall && axis < each.rank(); ++axis)
+            isSmall = each.extent(axis) >= 1 && each.extent(axis) <= kMost;
+        return isSmall && each.extent(0) >= 1 && each.extent(1) >= 1;
+    });
+    if (kernel == nullptr)
+        return false;
+    Written const* const x = author.any([&](Written const& each) {
+        bool fits = each.type.dtype == kernel->type.dtype && each.rank() == kernel->rank() && each.isStatic(1);
+        for (size_t axis = 2; fits && axis < each.rank(); ++axis)
+            fits = each.extent(axis) >= kernel->extent(axis);
+        return fits && each.extent(1) % kernel->extent(1) == 0
+            && kernel->extent(0) % (each.extent(1) / kernel->extent(1)) == 0;
+    });
+    if (x == nullptr || x->extent(1) == 0)
+        return false;
+    std::vector<int64_t> window;
+    for (size_t axis = 2; axis < kernel->rank(); ++axis)
+        window.push_back(kernel->extent(axis));
+    return author.node("Convolution", {x->name, kernel->name},
+        fmt::format("NbOutputMaps={}, KernelSizeNd={}, NbGroups={}, PrePadding={}", kernel->extent(0), listed(window),
+            x->extent(1) / kernel->extent(1), listed(drawn(author, window.size(), 0, 1))));
+}
+
 bool proposeConvolution(Author& author)
 {
+    if (author.chance(20) && proposeRunTimeKernel(author))
+        return true;
     Written const* x = anyPicture(author, 3, 5);
     if (x == nullptr)
         return false;

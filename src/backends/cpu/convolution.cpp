@@ -1,4 +1,5 @@
-// Convolution in channels-last layout: windows as rows of a matrix product, read where they lie.
+// Convolution in channels-last layout: windows as rows of a matrix product, read where they lie. Kernels that are known
+// only in the run are packed by the team before the product.
 #include "layers/convolution.h"
 
 #include "backends/cpu/amx.h"
@@ -16,7 +17,8 @@ namespace tenon::cpu
 
 namespace
 {
-//! Scratch memory: what each lane's products need, staged lines, and strips of a chain that begins here.
+//! Scratch memory: what each lane's products need, packed kernels of the run, staged lines, and strips of a chain that
+//! begins here.
 template <typename T>
 class PreparedConvolution final : public LineStep
 {
@@ -38,12 +40,14 @@ class PreparedConvolution final : public LineStep
             mStaging = stage(mGeometry);
         else
             mZeros.resize(static_cast<size_t>(mGeometry.channels), T{});
-        mLaneFloats = gemmScratch<T>(mDepth);
+        if (!mLoaded->weights)
+            mPackedFloats = mGeometry.groups * packedSize(mDepth, mapsOfGroup());
+        mLaneFloats = gemmScratch<T>(mDepth, !mLoaded->weights);
         mForm.canFollow = mGeometry.isDirect;
         constexpr size_t kCacheLine{64};
         size_t const staged =
             mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(T) : 0;
-        size_t const own = static_cast<size_t>(mThreads * mLaneFloats) * sizeof(float) + staged;
+        size_t const own = static_cast<size_t>(mThreads * mLaneFloats + mPackedFloats) * sizeof(float) + staged;
         mForm.ownScratch = (own + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
     size_t scratchBytes() const noexcept override
@@ -52,7 +56,7 @@ class PreparedConvolution final : public LineStep
     }
     LineStep const* byLines() const noexcept override
     {
-        return mLaneFloats == 0 ? this : nullptr;
+        return mLaneFloats + mPackedFloats == 0 ? this : nullptr;
     }
     LineForm const& lineForm() const noexcept override
     {
@@ -64,7 +68,7 @@ class PreparedConvolution final : public LineStep
     }
     int32_t stages(int32_t) const noexcept override
     {
-        return mStaging.isUsed ? 2 : 1;
+        return mStaging.isUsed || mPackedFloats > 0 ? 2 : 1;
     }
     void prepareLines(Call const& call, Lane const& lane) const override
     {
@@ -73,7 +77,7 @@ class PreparedConvolution final : public LineStep
     }
     void runLines(Call const& call, LineShare const& share) const override
     {
-        int64_t const panels = panelsOf(mGeometry.maps / mGeometry.groups);
+        int64_t const panels = panelsOf(mapsOfGroup());
         int64_t const width = mGeometry.window.outWidth;
         int64_t const ring = share.inRing > 0 ? share.inRing : share.last;
         for (int64_t at = share.first, end = at; at < share.last; at = end)
@@ -85,9 +89,12 @@ class PreparedConvolution final : public LineStep
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        if (mStaging.isUsed && lane.stage == 0)
+        if (lane.stage + 1 < stages(lane.count))
         {
-            prepareLines(call, lane);
+            if (mStaging.isUsed)
+                prepareLines(call, lane);
+            if (mPackedFloats > 0)
+                packKernel(call, lane);
             return Done{};
         }
         // Where lanes need memory, more of them than were prepared for have none.
@@ -105,9 +112,34 @@ class PreparedConvolution final : public LineStep
     }
 
   private:
+    int64_t mapsOfGroup() const noexcept
+    {
+        return mGeometry.maps / mGeometry.groups;
+    }
+    float* packedKernel(Call const& call) const noexcept
+    {
+        return static_cast<float*>(call.scratch) + mThreads * mLaneFloats;
+    }
     T* stagedLines(Call const& call) const noexcept
     {
-        return reinterpret_cast<T*>(static_cast<float*>(call.scratch) + mThreads * mLaneFloats);
+        return reinterpret_cast<T*>(packedKernel(call) + mPackedFloats);
+    }
+    //! This lane's panels of all groups. A map of a channels-last kernel is a column in the order of windows.
+    void packKernel(Call const& call, Lane const& lane) const
+    {
+        auto const* const kernel = static_cast<T const*>(call.inputs[1]);
+        int64_t const maps = mapsOfGroup();
+        int64_t const panels = panelsOf(maps);
+        auto const [first, last] = lane.part(mGeometry.groups * panels);
+        for (int64_t at = first; at < last;)
+        {
+            int64_t const group = at / panels;
+            int64_t const panel = at - group * panels;
+            int64_t const end = std::min(panels, panel + last - at);
+            storageFunctions<T>().packColumns(kernel + group * maps * mDepth, mDepth, true, mDepth, maps, panel, end,
+                packedKernel(call) + group * packedSize(mDepth, maps));
+            at += end - panel;
+        }
     }
     //! All groups of the share. The first row that the input has is `firstRow`, of a direct product.
     void multiply(Call const& call, GemmShare const& share, int64_t firstRow, float* scratch) const
@@ -115,7 +147,7 @@ class PreparedConvolution final : public LineStep
         Geometry const& g = mGeometry;
         T const* const x = mStaging.isUsed ? stagedLines(call) : static_cast<T const*>(call.inputs[0]);
         BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
-        int64_t const maps = g.maps / g.groups;
+        int64_t const maps = mapsOfGroup();
         int64_t const channels = g.channels / g.groups;
         auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
         for (int64_t group = 0; group < g.groups; ++group)
@@ -129,7 +161,10 @@ class PreparedConvolution final : public LineStep
             gemm.aStride = g.channels;
             gemm.window = g.isDirect ? nullptr : &g.window;
             gemm.zeros = mZeros.data();
-            gemm.setPanels(mLoaded->weights.template data<T>() + group * packedSize(mDepth, maps));
+            if (mLoaded->weights)
+                gemm.setPanels(mLoaded->weights->template data<T>() + group * packedSize(mDepth, maps));
+            else
+                gemm.b = packedKernel(call) + group * packedSize(mDepth, maps);
             gemm.c = static_cast<T*>(call.outputs[0]) + group * maps;
             gemm.cStride = g.maps;
             gemm.bias = mHasBias ? bias + group * maps : nullptr;
@@ -150,6 +185,7 @@ class PreparedConvolution final : public LineStep
     LineForm mForm;
     int64_t mDepth{0};
     int64_t mLaneFloats{0};
+    int64_t mPackedFloats{0};
     bool mHasBias{false};
     size_t mInputs{0};
     Staging mStaging;
@@ -176,12 +212,16 @@ Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
         return badArgument("its output is {}", nameOf(y.layout));
     if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
         return badArgument("its kernel has more than {} taps", kMaxSegments);
+    if (!from.loaded->weights && (from.inputs[1].layout != Layout::kChannelsLast || from.inputs[1].dtype != x.dtype))
+        return badArgument(
+            "its kernel, known in the run, is {} {}", nameOf(from.inputs[1].dtype), nameOf(from.inputs[1].layout));
     GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
         from.layer().epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
     bool const hasBias = isPresent(from.inputs, 2);
     // AMX multiplies bfloat16 so much faster than floats that what minimal filtering saves is less.
     bool const isByAmx = x.dtype == DType::kBF16 && usesAmxBfloats();
-    WinogradPlan const plan = isByAmx ? WinogradPlan{} : planWinograd(from.layer(), geometry, from.threads);
+    bool const isKnown = from.loaded->weights.has_value();
+    WinogradPlan const plan = isByAmx || !isKnown ? WinogradPlan{} : planWinograd(from.layer(), geometry, from.threads);
     if (plan.side != 0)
         return winogradStep(from.loaded, x.dtype, geometry, plan, std::move(epilogue), hasBias, from.threads);
     return withStorage(x.dtype, [&]<typename T>(T) {
@@ -205,9 +245,6 @@ std::optional<std::string> whyNot(Problem const& problem)
         return "only float32, float16 and bfloat16";
     if (x.rank() != 3 && x.rank() != 4)
         return "only 1-D and 2-D";
-    Constant const* const kernel = problem.constant(1);
-    if (kernel == nullptr)
-        return "the kernel is not a constant";
     if (isDepthwise(layer, x))
         return "depthwise";
     Window const window = layer.window();
@@ -240,7 +277,8 @@ std::variant<std::vector<Offer>, Refusal> offerConvolution(Problem const& proble
     offer.outputs = {Layout::kChannelsLast};
     offer.inPlace = inPlaceOf(problem, layer.epilogue, Convolution::kFirstExtra);
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    auto const perOutput = static_cast<double>(problem.constant(1)->count() / std::max<int64_t>(layer.nbOutputMaps, 1));
+    int64_t const kernel = volumeOf(problem.typicalExtents(problem.input(1)));
+    auto const perOutput = static_cast<double>(kernel / std::max<int64_t>(layer.nbOutputMaps, 1));
     offer.cost = costOf(problem, outputs * perOutput, bytesOf(problem));
     std::vector<Offer> offers{offer};
     TensorType const& x = problem.input(0);
@@ -255,6 +293,8 @@ std::variant<std::vector<Offer>, Refusal> offerConvolution(Problem const& proble
     else if (isSinglePixel(x) && isSinglePixel(problem.output()))
     {
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+        if (problem.constant(1) == nullptr)
+            offer.inputs[1] = Layout::kChannelsLast;
         offer.outputs = {Layout::kLinear};
         offers.push_back(offer);
     }
@@ -265,7 +305,8 @@ Result<KernelSpec> buildConvolution(Problem const& problem, Offer const& offer)
 {
     auto const& layer = problem.fields<Convolution>();
     KernelSpec spec{.kernel = "convolution", .args = encodeLayerArgs(problem, offer), .packed = {}};
-    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), packingOfConvolution(layer))));
+    if (Constant const* const kernel = problem.constant(1))
+        spec.packed.push_back(TENON_TRY(packWeight(1, *kernel, packingOfConvolution(layer))));
     return spec;
 }
 
@@ -274,7 +315,8 @@ using ConvolutionFile = StepFile<"convolution", "rows", offerConvolution, stepOf
 
 Result<Done> LoadedConvolution::load()
 {
-    weights = TENON_TRY(PackedOperand::load(kernel, 1, packingOfConvolution(layer)));
+    if (kernel.weight(1).isConstant())
+        weights = TENON_TRY(PackedOperand::load(kernel, 1, packingOfConvolution(layer)));
     return Done{};
 }
 

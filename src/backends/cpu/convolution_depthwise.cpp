@@ -1,4 +1,4 @@
-// Depthwise convolution in channels-last layout.
+// Depthwise convolution in channels-last layout. Kernels that are known only in the run are turned by the team first.
 #include "backends/cpu/convolution_lines.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
@@ -14,15 +14,17 @@ constexpr Packing kDepthwisePacking{Packing::Kind::kDepthwise};
 
 struct LoadedDepthwise : LoadedLayer<Convolution>
 {
-    PackedOperand weights;
+    std::optional<PackedOperand> weights; //!< None: the run brings them.
 
     Result<Done> load()
     {
-        weights = TENON_TRY(PackedOperand::load(kernel, 1, kDepthwisePacking));
+        if (kernel.weight(1).isConstant())
+            weights = TENON_TRY(PackedOperand::load(kernel, 1, kDepthwisePacking));
         return Done{};
     }
 };
 
+//! Scratch memory: strips of a chain that begins here, or kernels of the run as packed ones stand.
 template <typename T>
 class PreparedDepthwise final : public LineStep
 {
@@ -39,7 +41,17 @@ class PreparedDepthwise final : public LineStep
     }
     size_t scratchBytes() const noexcept override
     {
-        return LineChain::scratchBytes(mForm);
+        if (mLoaded->weights)
+            return LineChain::scratchBytes(mForm);
+        return static_cast<size_t>(taps() * mGeometry.channels) * sizeof(T);
+    }
+    LineStep const* byLines() const noexcept override
+    {
+        return mLoaded->weights ? this : nullptr;
+    }
+    int32_t stages(int32_t) const noexcept override
+    {
+        return mLoaded->weights ? 1 : 2;
     }
     LineForm const& lineForm() const noexcept override
     {
@@ -55,7 +67,7 @@ class PreparedDepthwise final : public LineStep
         work.zeros = mZeros.data();
         work.in = static_cast<T const*>(call.inputs[0]);
         work.inRing = share.inRing;
-        work.kernel = mLoaded->weights.template data<T>();
+        work.kernel = mLoaded->weights ? mLoaded->weights->template data<T>() : static_cast<T const*>(call.scratch);
         work.out = static_cast<T*>(call.outputs[0]);
         work.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
         epilogue.putInto(work);
@@ -63,12 +75,29 @@ class PreparedDepthwise final : public LineStep
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
+        if (lane.stage + 1 < stages(lane.count))
+        {
+            turnKernel(call, lane);
+            return Done{};
+        }
         auto const [first, last] = lane.part(mGeometry.images * mGeometry.window.outHeight);
         runLines(call, {first, last});
         return Done{};
     }
 
   private:
+    int64_t taps() const noexcept
+    {
+        return mGeometry.window.kernelHeight * mGeometry.window.kernelWidth;
+    }
+    void turnKernel(Call const& call, Lane const& lane) const
+    {
+        constexpr int64_t kGrain{16};
+        auto const [first, last] = lane.part(mGeometry.channels, kGrain);
+        storageFunctions<T>().transposeElements(static_cast<T const*>(call.inputs[1]) + first * taps(), taps(),
+            last - first, taps(), static_cast<T*>(call.scratch) + first, mGeometry.channels);
+    }
+
     std::shared_ptr<LoadedDepthwise const> mLoaded;
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
@@ -89,6 +118,9 @@ Step stepOfDepthwise(StepSource<LoadedDepthwise> const& from)
     Geometry const geometry = geometryOf(layer, x.extents, y.extents);
     if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
         return badArgument("its kernel has more than {} taps", kMaxSegments);
+    if (!from.loaded->weights && (blockOf(from.inputs[1].layout) != 1 || from.inputs[1].dtype != x.dtype))
+        return badArgument(
+            "its kernel, known in the run, is {} {}", nameOf(from.inputs[1].dtype), nameOf(from.inputs[1].layout));
     GemmEpilogue epilogue = TENON_TRY(
         GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
     return withStorage(x.dtype, [&]<typename T>(T) {
@@ -104,9 +136,9 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
         return refuse("depthwise", "only float32, float16 and bfloat16, 1-D and 2-D");
     if (!isDepthwise(layer, x))
         return refuse("depthwise", "not one kernel per channel");
-    if (problem.constant(1) == nullptr)
-        return refuse("depthwise", "the kernel is not a constant");
-    int64_t const taps = problem.constant(1)->count() / layer.nbGroups;
+    int64_t taps{1};
+    for (int64_t const size : layer.window().size)
+        taps *= size;
     if (taps > kMaxSegments)
         return refuse("depthwise", fmt::format("{} taps", taps));
     Offer offer;
@@ -121,7 +153,8 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
 Result<KernelSpec> buildDepthwise(Problem const& problem, Offer const& offer)
 {
     KernelSpec spec{.kernel = "depthwise", .args = encodeLayerArgs(problem, offer), .packed = {}};
-    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kDepthwisePacking)));
+    if (Constant const* const kernel = problem.constant(1))
+        spec.packed.push_back(TENON_TRY(packWeight(1, *kernel, kDepthwisePacking)));
     return spec;
 }
 

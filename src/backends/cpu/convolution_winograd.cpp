@@ -209,7 +209,7 @@ Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t ma
         auto const bytes = static_cast<size_t>(tileParts(side) * packedSize(channels, maps)) * sizeof(float);
         std::shared_ptr<void> memory = TENON_TRY(KernelMemory::allocate(kernel.memory(), bytes));
         storageFunctions<T>().winogradKernel(
-            weights.data<T>(), channels, panelsOf(maps), side, static_cast<float*>(memory.get()));
+            weights->data<T>(), channels, panelsOf(maps), side, static_cast<float*>(memory.get()));
         kept = std::move(memory);
     }
     return static_cast<float const*>(kept.get());

@@ -8,14 +8,16 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace tenon::cpu
 {
 
-//! A convolution as loaded: packed weights, and their transform once a shape has asked for it.
+//! A convolution as loaded: packed weights, unless the run brings them, and their transform once a shape has asked for
+//! it.
 struct LoadedConvolution : LoadedLayer<Convolution>
 {
-    PackedOperand weights;
+    std::optional<PackedOperand> weights;
 
     Result<Done> load();
     //! A packed matrix per part of tiles of this side; made by the first caller.

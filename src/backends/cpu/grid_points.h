@@ -1,4 +1,5 @@
-// GridPoints: points of a grid with what they read, as handed to the code that is compiled once per instruction set.
+// GridPoints and GridTaps: points of a grid and what they read, as handed to the code that is compiled once per
+// instruction set.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,25 @@ struct GridPoints
     float const* weights{nullptr};
     T const* in{nullptr}; //!< The image.
     T* out{nullptr};      //!< Its first point of the block: in the first plane, or the first channel.
+};
+
+//! Axes of an image that a grid samples, at most.
+inline constexpr int32_t kMaxGridAxes{3};
+
+//! What a block of grid points reads, to be found: nearest elements or linear weights, outside of the image nothing or
+//! its edge. Written are `places` and `weights` of GridPoints, whole vectors of points.
+template <typename T>
+struct GridTaps
+{
+    T const* grid{nullptr}; //!< [count][axes], the innermost axis first.
+    int64_t count{0};       //!< At most kGridBlock.
+    int32_t axes{0};
+    int64_t extents[kMaxGridAxes]{};
+    bool isNearest{false};
+    bool isClamped{false};
+    bool alignCorners{false};
+    int32_t* places{nullptr};
+    float* weights{nullptr};
 };
 
 } // namespace tenon::cpu

@@ -12,7 +12,8 @@ namespace tenon::cpu
 
 namespace
 {
-constexpr int64_t kMaxGridTaps{64}; //!< Cubic in three axes.
+constexpr int64_t kMaxGridTaps{64};              //!< Cubic in three axes.
+constexpr int64_t kLargePlane{int64_t{1} << 30}; //!< Positions around it leave 32 bits.
 
 std::variant<std::vector<Offer>, Refusal> offersOfGridSample(Problem const& problem)
 {
@@ -42,7 +43,9 @@ class GridSampleStep final : public HostPrepared
         : mLayer{layer},
           mSpatial{in.begin() + 2, in.end()},
           mImages{out[0]},
-          mThreads{std::max(threads, 1)}
+          mThreads{std::max(threads, 1)},
+          mIsSimple{layer.interpolationMode != nvinfer1::InterpolationMode::kCUBIC
+              && layer.sampleMode != nvinfer1::SampleMode::kREFLECT && volumeOf(mSpatial) < kLargePlane}
     {
         mPoints.channels = in[1];
         mPoints.plane = volumeOf(mSpatial);
@@ -77,8 +80,9 @@ class GridSampleStep final : public HostPrepared
             int64_t const at = item / blocks;
             int64_t const start = item % blocks * kGridBlock;
             points.count = std::min(kGridBlock, mPoints.outPlane - start);
-            points.taps = findTaps(grid + (at * mPoints.outPlane + start) * static_cast<int64_t>(mSpatial.size()),
-                points.count, places, weights);
+            T const* const block = grid + (at * mPoints.outPlane + start) * static_cast<int64_t>(mSpatial.size());
+            points.taps = mIsSimple ? findSimpleTaps(block, points.count, places, weights)
+                                    : findTaps(block, points.count, places, weights);
             points.in = image + at * mPoints.channels * mPoints.plane;
             points.out = out + at * mPoints.channels * mPoints.outPlane
                 + start * (mPoints.isChannelsLast ? mPoints.channels : 1);
@@ -90,7 +94,22 @@ class GridSampleStep final : public HostPrepared
   private:
     static constexpr size_t kLaneBytes{kMaxGridTaps * kGridBlock * (sizeof(int32_t) + sizeof(float))};
 
-    //! Number of taps of each point.
+    //! Number of taps of each point, found for many at once.
+    int64_t findSimpleTaps(T const* grid, int64_t count, int32_t* places, float* weights) const
+    {
+        GridTaps<T> taps{.grid = grid,
+            .count = count,
+            .axes = static_cast<int32_t>(mSpatial.size()),
+            .isNearest = mLayer.interpolationMode == nvinfer1::InterpolationMode::kNEAREST,
+            .isClamped = mLayer.sampleMode == nvinfer1::SampleMode::kCLAMP,
+            .alignCorners = mLayer.alignCorners,
+            .places = places,
+            .weights = weights};
+        std::copy(mSpatial.begin(), mSpatial.end(), taps.extents);
+        storageFunctions<T>().findGridTaps(taps);
+        return taps.isNearest ? 1 : int64_t{1} << taps.axes;
+    }
+    //! The same for all modes.
     int64_t findTaps(T const* grid, int64_t count, int32_t* places, float* weights) const
     {
         size_t const axes = mSpatial.size();
@@ -130,6 +149,7 @@ class GridSampleStep final : public HostPrepared
     std::vector<int64_t> mSpatial;
     int64_t mImages;
     int32_t mThreads;
+    bool mIsSimple; //!< Nearest or linear, and not mirrored.
     GridPoints<T> mPoints;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <emmintrin.h>
 #include <optional>
 
 namespace tenon::cpu
@@ -144,18 +145,54 @@ Result<PackedWeight> packInt8Weight(int32_t input, Constant const& constant, Int
     return PackedWeight{input, packing.name(), std::move(data), bytes};
 }
 
+namespace
+{
+//! The sums of the four bytes of each 32 bits.
+__m128i sumsOfQuads(__m128i bytes)
+{
+    __m128i const even = _mm_srai_epi16(_mm_slli_epi16(bytes, 8), 8);
+    return _mm_madd_epi16(_mm_add_epi16(even, _mm_srai_epi16(bytes, 8)), _mm_set1_epi16(1));
+}
+
+__m128i sixteenBytes(int8_t const* from)
+{
+    return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
+}
+
+//! Four rows of a whole panel, `stride` elements apart, as quads.
+void joinFours(int8_t const* from, int64_t stride, int8_t* to)
+{
+    __m128i const a = sixteenBytes(from);
+    __m128i const b = sixteenBytes(from + stride);
+    __m128i const c = sixteenBytes(from + 2 * stride);
+    __m128i const d = sixteenBytes(from + 3 * stride);
+    __m128i const lowPairs[2]{_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d)};
+    __m128i const highPairs[2]{_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d)};
+    auto* const quads = reinterpret_cast<__m128i*>(to);
+    _mm_storeu_si128(quads, _mm_unpacklo_epi16(lowPairs[0], lowPairs[1]));
+    _mm_storeu_si128(quads + 1, _mm_unpackhi_epi16(lowPairs[0], lowPairs[1]));
+    _mm_storeu_si128(quads + 2, _mm_unpacklo_epi16(highPairs[0], highPairs[1]));
+    _mm_storeu_si128(quads + 3, _mm_unpackhi_epi16(highPairs[0], highPairs[1]));
+}
+} // namespace
+
 void setShifts(Int8Matrix const& matrix, int64_t firstPanel, int64_t lastPanel, int8_t const* packed, int32_t* shifts)
 {
+    constexpr int64_t kParts{4}; //!< Of a panel's columns, one per vector.
     int64_t const quads = matrix.segments * quadsOf(matrix.length);
     for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
     {
-        int32_t sums[kPanel]{};
+        __m128i sums[kParts]{};
         int8_t const* from = packed + panel * quads * kPanel * kQuad;
         for (int64_t q = 0; q < quads; ++q)
-            for (int64_t column = 0; column < kPanel; ++column, from += kQuad)
-                sums[column] += from[0] + from[1] + from[2] + from[3];
-        for (int64_t column = 0; column < kPanel; ++column)
-            shifts[panel * kPanel + column] = -128 * sums[column];
+            for (__m128i& sum : sums)
+            {
+                sum = _mm_add_epi32(sum, sumsOfQuads(sixteenBytes(from)));
+                from += kPanel * kQuad / kParts;
+            }
+        auto* const to = reinterpret_cast<__m128i*>(shifts + panel * kPanel);
+        for (int64_t i = 0; i < kParts; ++i)
+            _mm_storeu_si128(to + i, _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(sums[i], 7)));
     }
 }
 
@@ -172,20 +209,35 @@ void packInt8Panels(int8_t const* from, bool isTransposed, Int8Matrix const& mat
     int64_t lastPanel, int8_t* packed)
 {
     int64_t const quads = quadsOf(matrix.length);
+    int64_t const whole = matrix.length / kQuad; // Quads without padding.
     std::memset(packed + firstPanel * quads * kPanel * kQuad, 0,
         static_cast<size_t>((lastPanel - firstPanel) * quads * kPanel * kQuad));
-    int64_t const first = firstPanel * kPanel;
-    int64_t const last = std::min(lastPanel * kPanel, matrix.columns);
-    if (isTransposed)
+    for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
     {
-        for (int64_t column = first; column < last; ++column)
-            for (int64_t k = 0; k < matrix.length; ++k)
-                packed[quadPosition(matrix, 0, k, column)] = from[column * matrix.length + k];
-        return;
+        int64_t const first = panel * kPanel;
+        int64_t const last = std::min(first + kPanel, matrix.columns);
+        int64_t done{0}; // Rows that are packed.
+        if (isTransposed)
+        {
+            for (int64_t column = first; column < last; ++column)
+                for (int64_t q = 0; q < whole; ++q)
+                    std::memcpy(packed + quadPosition(matrix, 0, q * kQuad, column),
+                        from + column * matrix.length + q * kQuad, kQuad);
+            done = whole * kQuad;
+        }
+        else if (last - first == kPanel)
+        {
+            for (int64_t q = 0; q < whole; ++q)
+                joinFours(from + q * kQuad * matrix.columns + first, matrix.columns,
+                    packed + quadPosition(matrix, 0, q * kQuad, first));
+            done = whole * kQuad;
+        }
+        int64_t const rowStride = isTransposed ? 1 : matrix.columns;
+        int64_t const columnStride = isTransposed ? matrix.length : 1;
+        for (int64_t k = done; k < matrix.length; ++k)
+            for (int64_t column = first; column < last; ++column)
+                packed[quadPosition(matrix, 0, k, column)] = from[k * rowStride + column * columnStride];
     }
-    for (int64_t k = 0; k < matrix.length; ++k)
-        for (int64_t column = first; column < last; ++column)
-            packed[quadPosition(matrix, 0, k, column)] = from[k * matrix.columns + column];
 }
 
 Result<Int8Operand> Int8Operand::load(LayerKernel const& kernel, size_t input, Int8Packing const& packing)

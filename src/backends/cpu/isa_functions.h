@@ -6,6 +6,7 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/grid_points.h"
 #include "backends/cpu/integer_reduction.h"
+#include "backends/cpu/local_response.h"
 #include "backends/cpu/recurrent_step.h"
 #include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
@@ -51,6 +52,9 @@
     Row(void, runReduction, (Reduction<T> const& reduction, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, \
         int64_t lastInner))                                                                                            \
     Row(void, runGridPoints, (GridPoints<T> const& points))                                                            \
+    Row(void, findGridTaps, (GridTaps<T> const& taps))                                                                 \
+    /* Blocks of sixteen pixels of all images, or where channels are neighbours, rows of them. */                      \
+    Row(void, runLocalResponse, (LocalResponse<T> const& response, int64_t first, int64_t last, float* scratch))       \
     /* Rows [first, last); with an inner extent, blocks of sixteen of it. `scratch`, where T is no float: a row. */    \
     Row(void, runSoftMax, (SoftMaxRows<T> const& rows, int64_t first, int64_t last, float* scratch))                   \
     Row(void, runNormRows, (NormRows<T> const& rows, int64_t first, int64_t last))                                     \

@@ -54,6 +54,12 @@ TENON_INLINE F16 load(float const* p, Mask m)
 {
     return {_mm512_maskz_loadu_ps(m.m, p)};
 }
+//! from[places[i]] where wanted[i] is not 0, else 0, without a look at what is not wanted.
+TENON_INLINE F16 gather(float const* from, int32_t const* places, float const* wanted)
+{
+    __mmask16 const m = _mm512_cmp_ps_mask(_mm512_loadu_ps(wanted), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    return {_mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, _mm512_loadu_si512(places), from, sizeof(float))};
+}
 TENON_INLINE void store(float* p, F16 x)
 {
     _mm512_storeu_ps(p, x.v);
@@ -232,6 +238,16 @@ TENON_INLINE F16 load(float const* p)
 TENON_INLINE F16 load(float const* p, Mask m)
 {
     return {_mm256_maskload_ps(p, m.lo), _mm256_maskload_ps(p + 8, m.hi)};
+}
+//! from[places[i]] where wanted[i] is not 0, else 0, without a look at what is not wanted.
+TENON_INLINE F16 gather(float const* from, int32_t const* places, float const* wanted)
+{
+    auto const half = [from](int32_t const* at, float const* mask) {
+        __m256 const m = _mm256_cmp_ps(_mm256_loadu_ps(mask), _mm256_setzero_ps(), _CMP_NEQ_UQ);
+        __m256i const index = _mm256_loadu_si256(reinterpret_cast<__m256i const*>(at));
+        return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), from, index, m, sizeof(float));
+    };
+    return {half(places, wanted), half(places + 8, wanted + 8)};
 }
 TENON_INLINE void store(float* p, F16 x)
 {

@@ -55,9 +55,10 @@ Step stepOfSlice(StepOf<Slice> const& source)
     TensorArg const& x = source.inputs.front();
     TensorArg const& out = source.outputs.front();
     int32_t const bytes = movableBytes(out.dtype);
-    if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
+    // Constants stand row-major, whatever layout the output has.
+    if (blockOf(x.layout) != 1 || blockOf(out.layout) != 1 || bytes == 0
         || source.layer().mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
-        return badArgument("the copy kernel of slices takes one layout and strict bounds");
+        return badArgument("the copy kernel of slices takes unblocked layouts and strict bounds");
     PreparedInputs const in{source.inputs, source.kernel().args().unread};
     Slice::Cut const cut = TENON_TRY(source.layer().cut(in.get()));
     std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));

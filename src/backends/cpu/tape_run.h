@@ -11,7 +11,7 @@ namespace tenon::cpu
 inline constexpr int32_t kMaxTapeOperands{16};
 inline constexpr int32_t kMaxTapeRows{40};
 inline constexpr int32_t kMaxTapeAxes{8};
-inline constexpr int64_t kTapeLength{256}; //!< Elements of a row.
+inline constexpr int64_t kTapeLength{256}; //!< Elements of a row, or a multiple of it where all of them are narrow.
 inline constexpr int64_t kLongestPeriod{1024};
 
 //! How an operand follows the output.
@@ -43,6 +43,8 @@ struct TapeRun
     TapeOperand operands[kMaxTapeOperands];
     void* out{nullptr};
     DType outType{DType::kFLOAT};
+    DType integers{DType::kINT64}; //!< What rows of integers hold: see rowForm().
+    int64_t length{kTapeLength};
 };
 
 } // namespace tenon::cpu

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/tape_width.h"
 #include "device/host/host_kernel.h"
 
 #include <algorithm>
@@ -106,7 +107,9 @@ TapeAccess accessOf(std::vector<int64_t> const& strides, std::vector<int64_t> co
     return isInnerOnly && extents.back() <= kLongestPeriod ? TapeAccess::kPeriodic : TapeAccess::kStrided;
 }
 
-//! Storing the result as an integer of fewer bits wraps it already: a narrowing that nobody else reads is left out.
+//! Storing the result as an integer of fewer bits wraps it already: a narrowing that nobody else reads is left out. The
+//! step before it writes the result's own row then, which may be the output's memory; its former one may have held
+//! other kinds.
 void dropLastNarrowing(Tape& tape, DType out)
 {
     if (tape.steps.empty())
@@ -114,8 +117,24 @@ void dropLastNarrowing(Tape& tape, DType out)
     TapeStep const last = tape.steps.back();
     if (last.op != TapeOp::kNarrow || last.to != tape.result || last.type != out)
         return;
-    tape.result = last.a;
-    tape.steps.pop_back();
+    if (last.a < tape.inputs)
+    {
+        tape.result = last.a;
+        tape.steps.pop_back();
+        return;
+    }
+    for (size_t i = tape.steps.size() - 1; i-- > 0;)
+    {
+        TapeStep& step = tape.steps[i];
+        if (step.to == last.a)
+        {
+            step.to = last.to;
+            tape.steps.pop_back();
+            return;
+        }
+        if (step.a == last.a || step.b == last.a || step.c == last.a)
+            return;
+    }
 }
 
 Result<std::shared_ptr<Tape const>> tapeFor(Expr const& body, std::span<TensorArg const> inputs, DType out)
@@ -184,6 +203,12 @@ Result<std::shared_ptr<Prepared const>> makeTapeStep(
     run.rows = tape->rows;
     run.result = tape->result;
     run.outType = out.dtype;
+    std::vector<DType> types;
+    for (TensorArg const& input : inputs)
+        types.push_back(input.dtype);
+    RowForm const form = rowForm(*tape, types, out.dtype);
+    run.integers = form.integers;
+    run.length = form.length;
     TENON_TRY(arrange(run, inputs, out));
     return std::shared_ptr<Prepared const>{std::make_shared<PreparedTape>(tape, run, volumeOf(out.extents))};
 }
