@@ -192,6 +192,16 @@ class Case
         EXPECT_TRUE(isFound || !isItsOwn) << "no offer of " << candidate << "; refused: " << refusals;
     }
 
+    void runOffers(std::vector<Offer> const& offers)
+    {
+        if (mExpected.empty())
+            return;
+        std::vector<int64_t> const typical(static_cast<size_t>(mGraph.symbols().size()), 1);
+        Target const target = backendUnderTest().target(0);
+        for (Offer const& offer : offers)
+            runOffer(backendUnderTest().backend(), {&mGraph, &mGraph.node(mNode), typical, &target}, offer);
+    }
+
   private:
     void runOffer(Backend const& backend, Problem const& problem, Offer const& offer)
     {
@@ -201,7 +211,7 @@ class Case
         trace += ":";
         for (Layout const layout : offer.inputs)
             trace += " " + std::string{nameOf(layout)};
-        trace += " -> " + std::string{nameOf(offer.outputs.at(0))};
+        trace += fmt::format(" -> {}, tactic {}", nameOf(offer.outputs.at(0)), offer.tactic);
         SCOPED_TRACE(trace);
         Result<KernelSpec> spec = backend.build(problem, offer);
         ASSERT_TRUE(spec) << spec.error().message;
@@ -403,6 +413,11 @@ void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_vi
         Case half{layer, converted, rounded};
         expectInstance(half, candidate);
     }
+}
+
+void expectOffers(LayerPtr layer, std::vector<Operand> operands, std::vector<Offer> const& offers, Tolerance tolerance)
+{
+    Case{std::move(layer), std::move(operands), tolerance}.runOffers(offers);
 }
 
 } // namespace tenon::test

@@ -2,6 +2,7 @@
 // instruction set and in every type of real numbers) and compared with the layer's own reference.
 #pragma once
 
+#include "backend/candidate.h"
 #include "ir/graph.h"
 
 #include <gtest/gtest.h>
@@ -60,5 +61,8 @@ void expectKernels(L layer, std::vector<Operand> operands, std::string_view cand
 {
     expectKernels(makeLayer(std::move(layer)), std::move(operands), candidate, tolerance, types, partial);
 }
+
+//! The same by these offers, of operands that the backend may find too small for them, in the types that they have.
+void expectOffers(LayerPtr layer, std::vector<Operand> operands, std::vector<Offer> const& offers, Tolerance tolerance);
 
 } // namespace tenon::test

@@ -59,6 +59,13 @@ TEST(DriverHeaders, numbersAndTypesAreTheToolkits)
     EXPECT_EQ(offsetof(GraphUpdate, errorFromNode), offsetof(CUgraphExecUpdateResultInfo, errorFromNode));
     EXPECT_EQ(static_cast<int>(kFunctionDynamicSharedBytes), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
     EXPECT_EQ(static_cast<int>(kFunctionSharedShare), CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+    EXPECT_EQ(sizeof(TensorMap), sizeof(CUtensorMap));
+    EXPECT_EQ(static_cast<int>(kTensorMapHalf), CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+    EXPECT_EQ(static_cast<int>(kTensorMapBfloat), CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+    EXPECT_EQ(static_cast<int>(kTensorMapNotInterleaved), CU_TENSOR_MAP_INTERLEAVE_NONE);
+    EXPECT_EQ(static_cast<int>(kTensorMapSwizzle128), CU_TENSOR_MAP_SWIZZLE_128B);
+    EXPECT_EQ(static_cast<int>(kTensorMapPromotion256), CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+    EXPECT_EQ(static_cast<int>(kTensorMapZeros), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     EXPECT_EQ(static_cast<int>(kJitErrorLog), CU_JIT_ERROR_LOG_BUFFER);
     EXPECT_EQ(kLaunchOverlaps, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
     EXPECT_EQ(sizeof(LaunchAttribute), sizeof(CUlaunchAttribute));
@@ -126,6 +133,7 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuModuleGetFunction);
     TENON_EXPECT_CALL(cuFuncSetAttribute);
     TENON_EXPECT_CALL(cuFuncGetParamInfo);
+    TENON_EXPECT_CALL(cuTensorMapEncodeTiled);
 }
 
 } // namespace tenon::test

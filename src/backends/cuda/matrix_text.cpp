@@ -120,10 +120,16 @@ static __device__ __forceinline__ void loadTurned(unsigned (&to)[4], void const*
 }
 static __device__ __forceinline__ unsigned pairOf(float low, float high, Half)
 {
+#if __CUDA_ARCH__ >= 800
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+#else
     Half a, b;
     put(a, low);
     put(b, high);
     return a.bits | (unsigned)b.bits << 16;
+#endif
 }
 static __device__ __forceinline__ unsigned pairOf(float low, float high, Bfloat)
 {

@@ -77,6 +77,33 @@ enum JitOption : int
     kJitErrorLogBytes = 6,
 };
 
+//! A matrix as the copy engine of Hopper's knows it: CUtensorMap.
+struct alignas(64) TensorMap
+{
+    uint64_t words[16];
+};
+enum TensorMapType : int
+{
+    kTensorMapHalf = 6,
+    kTensorMapBfloat = 9,
+};
+enum TensorMapInterleave : int
+{
+    kTensorMapNotInterleaved = 0,
+};
+enum TensorMapSwizzle : int
+{
+    kTensorMapSwizzle128 = 3,
+};
+enum TensorMapPromotion : int
+{
+    kTensorMapPromotion256 = 3,
+};
+enum TensorMapFill : int
+{
+    kTensorMapZeros = 0,
+};
+
 struct GraphUpdate //!< CUgraphExecUpdateResultInfo
 {
     int result{0};
@@ -169,7 +196,12 @@ struct LaunchConfig //!< CUlaunchConfig
         cuModuleLoadDataEx, (void** module, void const* image, unsigned options, JitOption* names, void** values))     \
     FUNCTION(cuModuleUnload, (void* module))                                                                           \
     FUNCTION(cuModuleGetFunction, (void** function, void* module, char const* name))                                   \
-    FUNCTION(cuFuncSetAttribute, (void* function, FunctionAttribute attribute, int value))
+    FUNCTION(cuFuncSetAttribute, (void* function, FunctionAttribute attribute, int value))                             \
+    FUNCTION(cuTensorMapEncodeTiled,                                                                                   \
+        (TensorMap * map, TensorMapType type, unsigned rank, void* address, uint64_t const* extents,                   \
+            uint64_t const* strides, unsigned const* box, unsigned const* elementStrides,                              \
+            TensorMapInterleave interleave, TensorMapSwizzle swizzle, TensorMapPromotion promotion,                    \
+            TensorMapFill fill))
 
 // Those that drivers of 12.0 lack: null there.
 #define TENON_CUDA_NEWER_DRIVER(FUNCTION)                                                                              \

@@ -234,3 +234,31 @@ TENON_FAKE_CUDA int cuFuncGetParamInfo(void* function, size_t index, size_t* off
     *bytes = sizes[index];
     return kSuccess;
 }
+
+//! Of matrices with elements of two bytes; what emulated kernels read of a map is the address, columns, rows, and bytes
+//! from row to row.
+TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned rank, void* address,
+    uint64_t const* extents, uint64_t const* strides, unsigned const* box, unsigned const* elementStrides,
+    int interleave, int swizzle, int, int)
+{
+    TENON_FAKE_ENTER(cuTensorMapEncodeTiled);
+    constexpr uint64_t kGrain{16};
+    constexpr unsigned kMostOfBox{256};
+    constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
+    constexpr int kHalf{6};
+    constexpr int kBfloat{9};
+    constexpr int kSwizzle128{3};
+    bool const isMatrix = rank == 2 && (type == kHalf || type == kBfloat) && extents[0] > 0 && extents[1] > 0;
+    bool const isAligned = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && strides[0] % kGrain == 0
+        && reinterpret_cast<uintptr_t>(map) % 64 == 0;
+    bool const isBox = box[0] == kSwizzled && box[1] > 0 && box[1] <= kMostOfBox && elementStrides[0] == 1
+        && elementStrides[1] == 1 && interleave == 0 && swizzle == kSwizzle128;
+    if (!isMatrix || !isAligned || !isBox)
+        return kInvalidValue;
+    std::fill_n(map, 16, 0);
+    map[0] = reinterpret_cast<uint64_t>(address);
+    map[1] = extents[0];
+    map[2] = extents[1];
+    map[3] = strides[0];
+    return kSuccess;
+}

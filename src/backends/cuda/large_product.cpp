@@ -1,0 +1,341 @@
+// Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
+// bias and epilogue in the kernel. How results are tiled are tactics.
+#include "backends/cuda/cublas_product.h"
+#include "backends/cuda/large_tiles_text.h"
+#include "backends/cuda/matrix_text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+constexpr std::array kLargeTiles{
+    LargeTile{.columns = 128, .stages = 5, .slots = 4, .takesTurns = true},
+    LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
+    LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
+    LargeTile{.columns = 256, .stages = 4, .slots = 2, .takesTurns = false},
+};
+constexpr int32_t kHopper{9};
+constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.
+constexpr uintptr_t kEngineAlignment{16}; //!< Of addresses.
+
+struct LargeChoices
+{
+    int32_t tactic{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "tactic", &LargeChoices::tactic)};
+    }
+};
+
+bool isOnGrain(void const* address, uintptr_t grain)
+{
+    return reinterpret_cast<uintptr_t>(address) % grain == 0;
+}
+
+int64_t blocksOf(int64_t count, int64_t block)
+{
+    return (count + block - 1) / block;
+}
+
+struct LargeMatrix
+{
+    int64_t rows;
+    int64_t columns;
+    int boxRows; //!< That are copied at a time.
+};
+
+//! What of a step does not depend on addresses.
+struct LargeCode
+{
+    void* kernel{nullptr};
+    Grid grid;
+    TensorMapType type{kTensorMapHalf};
+    LargeMatrix a{};
+    LargeMatrix b{};
+    LargeMatrix c{};
+    bool hasBias{false};
+    bool hasExtra{false};
+};
+
+class LargeProduct final : public CudaPrepared
+{
+  public:
+    LargeProduct(LargeTilesParams const& params, LargeCode const& code, std::shared_ptr<Prepared const> otherwise)
+        : mParams{params},
+          mCode{code},
+          mOtherwise{std::move(otherwise)}
+    {
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return mOtherwise->scratchBytes();
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        Call const& call = at.call;
+        void const* const bias = mCode.hasBias ? call.inputs[2] : nullptr;
+        void const* const extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
+        for (void const* const address :
+            {call.inputs[0], call.inputs[1], static_cast<void const*>(call.outputs[0]), extra})
+            if (!isOnGrain(address, kEngineAlignment))
+                return cudaPrepared(*mOtherwise).launch(at);
+        if (!isOnGrain(bias, 2 * sizeof(uint16_t)))
+            return cudaPrepared(*mOtherwise).launch(at);
+        LargeTilesParams params = mParams;
+        params.bias = bias;
+        TENON_TRY(describe(at, params.a, call.inputs[0], mCode.a));
+        TENON_TRY(describe(at, params.b, call.inputs[1], mCode.b));
+        TENON_TRY(describe(at, params.c, call.outputs[0], mCode.c));
+        if (mCode.hasExtra)
+            TENON_TRY(describe(at, params.extra, extra, mCode.c));
+        return launchKernel(at, mCode.kernel, mCode.grid, params);
+    }
+
+  private:
+    Result<Done> describe(
+        CudaCall const& at, unsigned long long (&to)[16], void const* address, LargeMatrix const& matrix) const
+    {
+        std::array const extents{static_cast<uint64_t>(matrix.columns), static_cast<uint64_t>(matrix.rows)};
+        uint64_t const stride = extents[0] * sizeof(uint16_t);
+        std::array const box{static_cast<unsigned>(LargeTile::kDepth), static_cast<unsigned>(matrix.boxRows)};
+        std::array const steps{1U, 1U};
+        TensorMap map{};
+        Code const code = at.api.cuTensorMapEncodeTiled(&map, mCode.type, 2, const_cast<void*>(address), extents.data(),
+            &stride, box.data(), steps.data(), kTensorMapNotInterleaved, kTensorMapSwizzle128, kTensorMapPromotion256,
+            kTensorMapZeros);
+        if (code != kSuccess)
+            return at.device.noted(code, "cuTensorMapEncodeTiled");
+        std::ranges::copy(map.words, to);
+        return Done{};
+    }
+
+    LargeTilesParams mParams;
+    LargeCode mCode;
+    std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
+};
+
+//! The first steps of an epilogue with at most one tensor, which lies as the result does.
+Epilogue stepsOfKernel(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    Epilogue own;
+    for (EpilogueStep const& step : whole.steps)
+    {
+        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
+        bool const isLikeOut = inputs.size() > kFirstExtra && inputs[kFirstExtra].present
+            && inputs[kFirstExtra].extents == out.extents && inputs[kFirstExtra].layout == out.layout
+            && inputs[kFirstExtra].dtype == out.dtype;
+        if (takesOne && (own.extraInputs() > 0 || !isLikeOut))
+            break;
+        own.steps.push_back(step);
+    }
+    return own;
+}
+
+bool isForLargeTiles(CudaModel const& model, LtShape const& shape, DType type)
+{
+    ProductShape const& matrices = shape.matrices;
+    int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth,
+        blocksOf(matrices.rows, LargeTile::kRows) * blocksOf(matrices.columns, LargeTile::kRows)});
+    return model.major == kHopper && (type == DType::kHALF || type == DType::kBF16) && shape.batch == 1
+        && shape.calls.size() == 1 && !matrices.isTurnedA && matrices.depth > 0 && matrices.depth % kEngineGrain == 0
+        && matrices.columns % kEngineGrain == 0 && isSmall(largest);
+}
+
+//! By the library where extents, the GPU or addresses are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, StepProduct const& product,
+    std::span<TensorArg const> inputs, TensorArg const& out, LargeChoices const& choices)
+{
+    if (choices.tactic < 0 || choices.tactic >= std::ssize(kLargeTiles))
+        return badArgument("tactic {} of a large product", choices.tactic);
+    LargeTile const& tile = kLargeTiles[static_cast<size_t>(choices.tactic)];
+    LtShape const shape = ltShapeOf(product.shape);
+    ProductShape const& matrices = shape.matrices;
+    if (!isForLargeTiles(device.model(), shape, out.dtype))
+        return libraryProduct(device, product, inputs, out, {});
+    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
+    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
+    LargeTilesForm const form{.tile = tile,
+        .type = TENON_TRY(storageOf(out.dtype)),
+        .isTurnedB = matrices.isTurnedB,
+        .hasBias = matrices.hasBias,
+        .hasExtra = own.extraInputs() > 0,
+        .epilogue = TENON_TRY(largeEpilogueText(own))};
+    Module const& module = *TENON_TRY(moduleOf(device, largeTilesText(form)));
+    LargeCode code{.kernel = TENON_TRY(module.function("largeTiles")),
+        .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
+        .a = {matrices.rows, matrices.depth, LargeTile::kRows},
+        .b = matrices.isTurnedB ? LargeMatrix{matrices.columns, matrices.depth, tile.columns}
+                                : LargeMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
+        .c = {matrices.rows, matrices.columns, LargeTile::kSlotRows},
+        .hasBias = matrices.hasBias,
+        .hasExtra = form.hasExtra};
+    auto const shared = static_cast<unsigned>(tile.sharedBytes());
+    TENON_TRY(allowShared(device, code.kernel, shared));
+    LargeTilesParams params{};
+    params.columns = static_cast<int>(matrices.columns);
+    params.steps = static_cast<int>(blocksOf(matrices.depth, LargeTile::kDepth));
+    params.tilesAcross = static_cast<int>(blocksOf(matrices.columns, tile.columns));
+    params.tiles = params.tilesAcross * static_cast<int>(blocksOf(matrices.rows, LargeTile::kRows));
+    params.alpha = product.alpha;
+    code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
+        .block = LargeTile::kThreads,
+        .sharedBytes = shared};
+    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(otherwise)),
+        {product.epilogue, own.steps.size()}, inputs, out);
+}
+
+class LargeProductKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
+        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
+    }
+};
+
+class LargeConvolutionKernel final : public ConvolutionKernel
+{
+  public:
+    using ConvolutionKernel::ConvolutionKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
+        TensorArg const& out = outputs[0];
+        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
+            || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
+            return badArgument("a convolution by large tiles takes channels last, and windows of single elements");
+        return largeProduct(device(), productOf(layer, out, inputs[0].extents[1]), inputs, out,
+            TENON_TRY(choicesOf<LargeChoices>(args())));
+    }
+};
+
+//! Multiplications that a GPU has time for while it makes all tiles, its multiprocessors one each at a time.
+double workOf(ProductShape const& matrices, LargeTile const& tile)
+{
+    constexpr int64_t kMultiprocessors{132}; // Of Hopper's.
+    int64_t const tiles = blocksOf(matrices.rows, LargeTile::kRows) * blocksOf(matrices.columns, tile.columns);
+    int64_t const rounds = blocksOf(tiles, kMultiprocessors);
+    return static_cast<double>(rounds * kMultiprocessors * LargeTile::kRows * tile.columns)
+        * static_cast<double>(matrices.depth);
+}
+
+//! Offers of a product, at the typical shape, that fills the GPU by tiles of at least one kind.
+std::variant<std::vector<Offer>, Refusal> offersOfLarge(
+    Problem const& problem, Layout layout, ProductShape const& product)
+{
+    constexpr char kName[]{"large tiles"};
+    constexpr double kLeastProducts{1e9};
+    DType const type = problem.output().dtype;
+    if (majorOf(*problem.target) != kHopper || (type != DType::kHALF && type != DType::kBF16))
+        return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
+    LtShape const shape = ltShapeOf(product);
+    ProductShape const& matrices = shape.matrices;
+    if (shape.batch != 1 || shape.calls.size() != 1)
+        return refuse(kName, "takes one pair of matrices");
+    if (matrices.columns % kEngineGrain != 0 || matrices.depth % kEngineGrain != 0)
+        return refuse(kName, fmt::format("takes columns and depths that are multiples of {}", kEngineGrain));
+    double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
+    if (products < kLeastProducts)
+        return refuse(kName, "smaller products do not fill the GPU");
+    constexpr double kMostOfLeast{1.2};
+    double least{workOf(matrices, kLargeTiles[0])};
+    for (LargeTile const& tile : kLargeTiles)
+        least = std::min(least, workOf(matrices, tile));
+    std::vector<Offer> offers;
+    for (size_t i = 0; i < kLargeTiles.size(); ++i)
+    {
+        constexpr double kFaster{100.0}; // Than a tenth of the plain peak.
+        double const work = workOf(matrices, kLargeTiles[i]);
+        if (work > kMostOfLeast * least)
+            continue;
+        Offer offer;
+        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+        offer.inputs[0] = layout;
+        putExtraLayouts(offer, problem, layout);
+        offer.outputs = {layout};
+        offer.cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i); // Unless timed.
+        offer.tactic = static_cast<int64_t>(i);
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& problem)
+{
+    using nvinfer1::MatrixOperation;
+    constexpr char kName[]{"large tiles"};
+    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
+    DType const type = problem.output().dtype;
+    if (problem.input(0).dtype != type || problem.input(1).dtype != type)
+        return refuse(kName, "takes one type");
+    if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
+        return refuse(kName, "takes rows that lie behind each other, and matrices");
+    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+        return refuse(kName, std::move(reason));
+    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
+        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
+    std::vector<TensorArg> inputs;
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        inputs.push_back(problem.hasInput(i)
+                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
+                : TensorArg{.present = false});
+    TensorArg const out{type, Layout::kLinear, problem.typicalExtents(problem.output())};
+    Result<ProductShape> const shape = productShape(layer, inputs, {&out, 1});
+    if (!shape)
+        return refuse(kName, shape.error().message);
+    return offersOfLarge(problem, Layout::kLinear, *shape);
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfLargeConvolution(Problem const& problem)
+{
+    constexpr char kName[]{"large tiles"};
+    Convolution const& layer = problem.fields<Convolution>();
+    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+        return refuse(kName, std::move(reason));
+    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
+    if (!isOfSinglePixels(layer.window(), layer.nbGroups, in))
+        return refuse(kName, "takes windows of single elements without strides, padding and groups");
+    TensorArg const out{problem.output().dtype, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
+    ConvolutionShape const shape{.window = layer.window(), .epilogue = layer.epilogue};
+    return offersOfLarge(problem, Layout::kChannelsLast, productOf(shape, out, in[1]).shape);
+}
+
+Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)
+{
+    LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
+    return KernelSpec{.kernel = "large_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+}
+
+Result<KernelSpec> buildLargeConvolution(Problem const& problem, Offer const& offer)
+{
+    LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
+    return KernelSpec{.kernel = "large_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+}
+
+constexpr Candidate kLargeCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "large tiles", .offers = offersOfLargeProduct, .build = buildLargeProduct},
+    {.layer = Convolution::kName,
+        .name = "large tiles",
+        .offers = offersOfLargeConvolution,
+        .build = buildLargeConvolution}};
+constexpr CudaKernelEntry kLargeKernels[]{{"large_product", &loadLayerKernel<LargeProductKernel>},
+    {"large_convolution", &loadConvolutionKernel<LargeConvolutionKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(LargeProduct, kLargeCandidates, kLargeKernels);
