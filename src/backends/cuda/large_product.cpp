@@ -13,7 +13,7 @@ namespace tenon::cuda
 namespace
 {
 constexpr std::array kLargeTiles{
-    LargeTile{.columns = 128, .stages = 5, .slots = 4, .takesTurns = true},
+    LargeTile{.columns = 128, .stages = 5, .slots = 2, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
     LargeTile{.columns = 256, .stages = 4, .slots = 2, .takesTurns = false},
@@ -192,17 +192,54 @@ Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, S
 class LargeProductKernel final : public LayerKernel
 {
   public:
-    using LayerKernel::LayerKernel;
+    LargeProductKernel(
+        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isPacked)
+        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
+          mIsPacked{isPacked}
+    {
+    }
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
-        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        StepProduct product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
         return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
     }
+
+  private:
+    bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
+
+//! Whether the layer's right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
+bool isToBePacked(MatrixMultiply const& layer, bool isConstant)
+{
+    return isConstant && layer.operation1 == nvinfer1::MatrixOperation::kNONE;
+}
+
+Result<std::unique_ptr<Kernel>> loadLargeProduct(KernelSource const& source, CudaDevice const& device)
+{
+    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
+    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
+    auto const fields = TENON_TRY(fieldsOf<MatrixMultiply>(args));
+    bool isPacked{false};
+    for (size_t i = 0; i < source.weights.size(); ++i)
+    {
+        WeightArg const& weight = source.weights[i];
+        if (weight.data == nullptr || weight.packing.empty())
+            continue;
+        int64_t const needed = tenon::bytesOf(weight.dtype, Layout::kLinear, weight.extents);
+        if (i != 1 || weight.packing != kMatrixPacking || !isToBePacked(fields, true))
+            return badArgument("weight {} is packed as '{}', which no large product here reads", i, weight.packing);
+        if (needed < 0 || weight.bytes < static_cast<size_t>(needed))
+            return badArgument("matrices have {} bytes where {} are needed", weight.bytes, needed);
+        isPacked = true;
+    }
+    return std::unique_ptr<Kernel>{std::make_unique<LargeProductKernel>(
+        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
+}
 
 class LargeConvolutionKernel final : public ConvolutionKernel
 {
@@ -317,7 +354,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeConvolution(Problem const
 Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)
 {
     LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "large_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    KernelSpec spec{.kernel = "large_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    if (isToBePacked(problem.fields<MatrixMultiply>(), problem.constant(1) != nullptr))
+        spec.packed.push_back(TENON_TRY(packMatrices(1, *problem.constant(1))));
+    return spec;
 }
 
 Result<KernelSpec> buildLargeConvolution(Problem const& problem, Offer const& offer)
@@ -332,8 +372,8 @@ constexpr Candidate kLargeCandidates[]{
         .name = "large tiles",
         .offers = offersOfLargeConvolution,
         .build = buildLargeConvolution}};
-constexpr CudaKernelEntry kLargeKernels[]{{"large_product", &loadLayerKernel<LargeProductKernel>},
-    {"large_convolution", &loadConvolutionKernel<LargeConvolutionKernel>}};
+constexpr CudaKernelEntry kLargeKernels[]{
+    {"large_product", &loadLargeProduct}, {"large_convolution", &loadConvolutionKernel<LargeConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

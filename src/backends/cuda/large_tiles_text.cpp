@@ -18,14 +18,15 @@ constexpr int kRows = 128, kDepth = 64, kThreads = 384, kSlotBytes = 16 * 128;
 constexpr int kPanels = TAKES_TURNS ? 2 : 1; // Of 64 rows, that a warpgroup has of a tile.
 constexpr int kAcross = BN / 64;             // Pieces of results beside each other.
 constexpr int kPieces = kPanels * kAcross;   // Of a warp.
+constexpr int kLag = SLOTS > 1 ? 1 : 0;      // By so many pieces its slots are filled again later.
 constexpr int kBytesOfA = kRows * kDepth * 2, kStageBytes = kBytesOfA + BN * kDepth * 2, kBiasBytes = BN * 4;
 typedef float Sums[kPanels][BN / 8][4]; // d[.][j] is columns 8j + 2t and the next, of a warp's rows g and g + 8.
 
 struct Place { int row, column; };
-static __device__ __forceinline__ Place placeOf(LargeTilesParams const& p, int tile, int rank)
+static __device__ __forceinline__ Place placeOf(LargeTilesParams const& p, int tile)
 {
     int const down = tile / p.tilesAcross;
-    return {(down * CLUSTER + rank) * kRows, (tile - down * p.tilesAcross) * BN};
+    return {down * kRows, (tile - down * p.tilesAcross) * BN};
 }
 )"};
 
@@ -144,14 +145,6 @@ static __device__ __forceinline__ void fetch(unsigned to, u64 const (&map)[16], 
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
         "[%0], [%1, {%3, %4}], [%2];" :: "r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row) : "memory");
 }
-//! The same for both blocks of a cluster, at the same place of their memory.
-static __device__ __forceinline__ void fetchForBoth(
-    unsigned to, u64 const (&map)[16], unsigned barrier, int column, int row)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%0], [%1, {%3, %4}], [%2], %5;"
-        :: "r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row), "h"((unsigned short)3) : "memory");
-}
 static __device__ __forceinline__ void fetchPiece(
     unsigned slot, u64 const (&map)[16], unsigned barrier, int column, int row)
 {
@@ -195,23 +188,10 @@ static __device__ __forceinline__ void storeFragments(unsigned at, unsigned cons
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :: "r"(at), "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]));
 }
-static __device__ __forceinline__ void meetCluster()
-{
-    if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    else
-        __syncthreads();
-}
-static __device__ __forceinline__ unsigned addressIn(int rank, unsigned address)
-{
-    unsigned there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-    return there;
-}
 )"};
 
-//! Both ends of the ring of stages. A stage is full when its bytes are there, and empty when every warp that reads it,
-//! of all blocks that it was copied for, has done so.
+//! Both ends of the ring of stages. A stage is full when its bytes are there, and empty when every warp that multiplies
+//! it has done so.
 constexpr char kRingText[]{R"(
 struct Ring
 {
@@ -226,37 +206,30 @@ static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanel
 }
 
 static __device__ __forceinline__ void fetchStage(
-    LargeTilesParams const& p, Place const& at, unsigned to, unsigned barrier, int depth, int rank)
+    LargeTilesParams const& p, Place const& at, unsigned to, unsigned barrier, int depth)
 {
     expectBytes(barrier, kStageBytes);
     fetch(to, p.a, barrier, depth, at.row);
-    unsigned const b = to + kBytesOfA;
-    if (IS_TURNED_B && CLUSTER > 1)
-        fetchForBoth(b + rank * (BN / 2) * 128, p.b, barrier, depth, at.column + rank * (BN / 2));
-    else if (IS_TURNED_B)
-        fetch(b, p.b, barrier, depth, at.column);
-    else
+    if (IS_TURNED_B)
+        return fetch(to + kBytesOfA, p.b, barrier, depth, at.column);
 #pragma unroll
-        for (int j = 0; j < kAcross; ++j)
-            if (CLUSTER > 1)
-                fetchForBoth(b + j * 8192 + rank * 4096, p.b, barrier, at.column + j * 64, depth + rank * 32);
-            else
-                fetch(b + j * 8192, p.b, barrier, at.column + j * 64, depth);
+    for (int j = 0; j < kAcross; ++j)
+        fetch(to + kBytesOfA + j * 8192, p.b, barrier, at.column + j * 64, depth);
 }
 
 //! One thread's work: all stages of all tiles of the block.
 static __device__ __forceinline__ void fetchTiles(
-    LargeTilesParams const& p, Ring const& ring, int first, int stride, int rank)
+    LargeTilesParams const& p, Ring const& ring, int first, int stride)
 {
     int stage = 0;
     unsigned parity = 1;
     for (int tile = first; tile < p.tiles; tile += stride)
     {
-        Place const at = placeOf(p, tile, rank);
+        Place const at = placeOf(p, tile);
         for (int step = 0; step < p.steps; ++step)
         {
             waitBarrier(ring.empty + stage * 8, parity);
-            fetchStage(p, at, ring.stages + stage * kStageBytes, ring.full + stage * 8, step * kDepth, rank);
+            fetchStage(p, at, ring.stages + stage * kStageBytes, ring.full + stage * 8, step * kDepth);
             if (++stage == STAGES)
             {
                 stage = 0;
@@ -266,14 +239,10 @@ static __device__ __forceinline__ void fetchTiles(
     }
 }
 
-static __device__ __forceinline__ void release(Ring const& ring, unsigned emptyThere, int stage)
+static __device__ __forceinline__ void release(Ring const& ring, int stage)
 {
-    if (threadIdx.x % 32 != 0)
-        return;
-    arrive(ring.empty + stage * 8);
-    if (CLUSTER > 1)
-        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(emptyThere + stage * 8)
-            : "memory");
+    if (threadIdx.x % 32 == 0)
+        arrive(ring.empty + stage * 8);
 }
 
 //! Named barriers of two warpgroups: the one that is on turn waits, the other arrives when it has begun all products.
@@ -289,8 +258,7 @@ static __device__ __forceinline__ void giveTurn(int group, bool isThere)
 }
 
 //! Sums of a tile whose first stage is number `position` of the ring's; `isLast`: no tile follows.
-static __device__ __forceinline__ void multiplyTile(LargeTilesParams const& p, Ring const& ring, unsigned emptyThere,
-    int group, unsigned position, bool isLast, Sums& d)
+static __device__ __forceinline__ void multiplyTile(LargeTilesParams const& p, Ring const& ring, int group, unsigned position, bool isLast, Sums& d)
 {
     awaitTurn(group);
     int stage = position % STAGES, before = 0;
@@ -312,7 +280,7 @@ static __device__ __forceinline__ void multiplyTile(LargeTilesParams const& p, R
         if (step > 0)
         {
             asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-            release(ring, emptyThere, before);
+            release(ring, before);
         }
         before = stage;
         if (++stage == STAGES)
@@ -328,7 +296,7 @@ static __device__ __forceinline__ void multiplyTile(LargeTilesParams const& p, R
 #pragma unroll
         for (int j = 0; j < BN / 8; ++j) // Nothing reads sums before they are there.
             asm volatile("" : "+f"(d[m][j][0]), "+f"(d[m][j][1]), "+f"(d[m][j][2]), "+f"(d[m][j][3]) :: "memory");
-    release(ring, emptyThere, before);
+    release(ring, before);
 }
 )"};
 
@@ -435,10 +403,10 @@ static __device__ __forceinline__ void finishTile(
         if (lane != 0)
             continue;
         storePiece(p.c, slots.at + slot * kSlotBytes, at.column + c * 64, at.row + piece / kAcross * 64);
-        if (HAS_EXTRA && piece > 0 && piece - 1 + SLOTS < kPieces)
+        if (HAS_EXTRA && piece >= kLag && piece - kLag + SLOTS < kPieces)
         {
-            waitForStores<1>(); // The slot of the piece before is free again.
-            fetchExtra(p, slots, at, piece - 1 + SLOTS);
+            waitForStores<kLag>(); // The slot is free again.
+            fetchExtra(p, slots, at, piece - kLag + SLOTS);
         }
     }
 }
@@ -449,14 +417,13 @@ TENON_KERNEL(largeTiles, LargeTilesParams)
     int const group = threadIdx.x / 128;
     if (group == 2)
         return;
-    int const rank = blockIdx.x % CLUSTER, stride = gridDim.x / CLUSTER;
     unsigned const warp = threadIdx.x / 32;
     Slots slots{warp * SLOTS * kSlotBytes, kBiases + warp * kBiasBytes, 0, 0};
     int const warpRow = (TAKES_TURNS ? 0 : group * 64) + threadIdx.x % 128 / 32 * 16;
-    for (int tile = blockIdx.x / CLUSTER + (TAKES_TURNS ? group * stride : 0); tile < p.tiles;
-         tile += TAKES_TURNS ? 2 * stride : stride)
+    for (int tile = blockIdx.x + (TAKES_TURNS ? group * gridDim.x : 0); tile < p.tiles;
+         tile += TAKES_TURNS ? 2 * gridDim.x : gridDim.x)
     {
-        Place at = placeOf(p, tile, rank);
+        Place at = placeOf(p, tile);
         Sums d;
         multiplyTile(p, at, d);
         at.row += warpRow;
@@ -469,9 +436,8 @@ TENON_KERNEL(largeTiles, LargeTilesParams)
 #else
 //! What a warpgroup multiplies and finishes: every tile of the block, or every other one.
 static __device__ __forceinline__ void finishTiles(
-    LargeTilesParams const& p, Ring const& ring, Slots slots, int group, int first, int stride, int rank)
+    LargeTilesParams const& p, Ring const& ring, Slots slots, int group, int first, int stride)
 {
-    unsigned const emptyThere = CLUSTER > 1 ? addressIn(rank ^ 1, ring.empty) : 0;
     int const warpRow = (TAKES_TURNS ? 0 : group * 64) + threadIdx.x % 128 / 32 * 16;
     constexpr int kTurns = TAKES_TURNS ? 2 : 1;
     unsigned position = TAKES_TURNS ? group * p.steps : 0;
@@ -479,12 +445,12 @@ static __device__ __forceinline__ void finishTiles(
 #pragma unroll 1
     for (int tile = first + (TAKES_TURNS ? group * stride : 0); tile < p.tiles; tile += kTurns * stride)
     {
-        Place at = placeOf(p, tile, rank);
+        Place at = placeOf(p, tile);
         at.row += warpRow;
         fetchExtras(p, slots, at);
         fetchBias(p, slots, at.column);
         Sums d;
-        multiplyTile(p, ring, emptyThere, group, position, tile + stride >= p.tiles, d);
+        multiplyTile(p, ring, group, position, tile + stride >= p.tiles, d);
         position += kTurns * p.steps;
         finishTile(p, d, slots, at);
         ++slots.tiles;
@@ -493,36 +459,26 @@ static __device__ __forceinline__ void finishTiles(
         waitForStores<0>(); // They read the shared memory, which is gone with the block.
 }
 
-//! Whether the run goes on: one thread of a cluster asks, as the host may say stop at any time.
+//! Whether the run goes on: one thread of the block asks, as the host may say stop at any time.
 static __device__ __forceinline__ bool begin(LargeTilesParams const& p, Ring const& ring, unsigned extras)
 {
-    unsigned const word = extras + 8 * SLOTS * 8;
+    bool isStopped = false;
     if (threadIdx.x == 0)
     {
+        isStopped = p.stop != nullptr && *p.stop != 0;
         for (int i = 0; i < STAGES; ++i)
         {
             initBarrier(ring.full + i * 8, 1);
-            initBarrier(ring.empty + i * 8, (TAKES_TURNS ? 4 : 8) * CLUSTER); // Warps.
+            initBarrier(ring.empty + i * 8, TAKES_TURNS ? 4 : 8); // Warps.
         }
         for (int i = 0; i < 8 * SLOTS; ++i)
             initBarrier(extras + i * 8, 1);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        unsigned const isStopped = p.stop != nullptr && *(unsigned const volatile*)p.stop != 0;
-        asm volatile("st.shared::cta.u32 [%0], %1;" :: "r"(word), "r"(isStopped) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // For the copy engine, too.
     }
-    meetCluster();
-    unsigned isStopped;
-    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(isStopped) : "r"(addressIn(0, word)) : "memory");
-    return isStopped == 0;
+    return __syncthreads_or(isStopped) == 0;
 }
 
-#if CLUSTER > 1
-#define TENON_CLUSTER __cluster_dims__(CLUSTER, 1, 1)
-#else
-#define TENON_CLUSTER
-#endif
-extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads, 1)
-    largeTiles(__grid_constant__ LargeTilesParams const p)
+extern "C" __global__ void __launch_bounds__(kThreads, 1) largeTiles(__grid_constant__ LargeTilesParams const p)
 {
     unsigned const stages = (sharedAddress(sharedMemory) + 1023u) / 1024u * 1024u;
     unsigned const pieces = stages + STAGES * kStageBytes;
@@ -532,26 +488,21 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads, 1)
     unsigned const extras = barriers + STAGES * 16;
     int const warp = threadIdx.x / 32;
     int const group = __shfl_sync(0xFFFFFFFFu, warp / 4, 0); // The compiler knows that a warp goes one way.
-    int const rank = blockIdx.x % CLUSTER;
-    if (begin(p, ring, extras))
+    if (!begin(p, ring, extras))
+        return;
+    if (group == 2)
     {
-        int const first = blockIdx.x / CLUSTER, stride = gridDim.x / CLUSTER;
-        if (group == 2)
-        {
-            asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-            if (threadIdx.x == 256)
-                fetchTiles(p, ring, first, stride, rank);
-        }
-        else
-        {
-            asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-            finishTiles(p, ring,
-                {pieces + warp * SLOTS * kSlotBytes, biases + warp * kBiasBytes, extras + warp * SLOTS * 8, 0}, group,
-                first, stride, rank);
-        }
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        if (threadIdx.x == 256)
+            fetchTiles(p, ring, blockIdx.x, gridDim.x);
     }
-    if (CLUSTER > 1)
-        meetCluster(); // Until no block writes into, or arrives in, the memory of the other.
+    else
+    {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+        finishTiles(p, ring,
+            {pieces + warp * SLOTS * kSlotBytes, biases + warp * kBiasBytes, extras + warp * SLOTS * 8, 0}, group,
+            blockIdx.x, gridDim.x);
+    }
 }
 #endif
 )"};
@@ -637,11 +588,10 @@ std::string largeTilesText(LargeTilesForm const& form)
 {
     LargeTile const& tile = form.tile;
     std::string text = functionsFor(std::array{DType::kHALF}) + kLargeTilesParamsText;
-    text += fmt::format("typedef {} Stored;\n#define CLUSTER {}\n"
+    text += fmt::format("typedef {} Stored;\n"
                         "constexpr int BN = {}, STAGES = {}, SLOTS = {};\n"
                         "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {};\n",
-        form.type, tile.blocks, tile.columns, tile.stages, tile.slots, tile.takesTurns, form.isTurnedB, form.hasBias,
-        form.hasExtra);
+        form.type, tile.columns, tile.stages, tile.slots, tile.takesTurns, form.isTurnedB, form.hasBias, form.hasExtra);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",

@@ -27,7 +27,6 @@ struct LargeTile
     int stages;
     int slots;       //!< Pieces of results of a warp's on their way at once; they divide its pieces of a tile.
     bool takesTurns; //!< The warpgroups have a tile each, and one multiplies while the other finishes its results.
-    int blocks;      //!< 1, or 2 that are a cluster, with tiles under each other: each copies half of b for both.
 
     constexpr int sharedBytes() const noexcept
     {
