@@ -12,7 +12,7 @@ namespace
 {
 using nvinfer1::MatrixOperation;
 
-constexpr int64_t kLargeTactics{4};
+constexpr int64_t kLargeTactics{3};
 
 //! Kernels of the CUDA backend.
 class LargeProducts : public ::testing::Test

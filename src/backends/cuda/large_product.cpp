@@ -16,7 +16,6 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 128, .stages = 5, .slots = 2, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
-    LargeTile{.columns = 256, .stages = 4, .slots = 2, .takesTurns = false},
 };
 constexpr int32_t kHopper{9};
 constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.

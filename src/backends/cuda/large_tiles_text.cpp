@@ -18,7 +18,6 @@ constexpr int kRows = 128, kDepth = 64, kThreads = 384, kSlotBytes = 16 * 128;
 constexpr int kPanels = TAKES_TURNS ? 2 : 1; // Of 64 rows, that a warpgroup has of a tile.
 constexpr int kAcross = BN / 64;             // Pieces of results beside each other.
 constexpr int kPieces = kPanels * kAcross;   // Of a warp.
-constexpr int kLag = SLOTS > 1 ? 1 : 0;      // By so many pieces its slots are filled again later.
 constexpr int kBytesOfA = kRows * kDepth * 2, kStageBytes = kBytesOfA + BN * kDepth * 2, kBiasBytes = BN * 4;
 typedef float Sums[kPanels][BN / 8][4]; // d[.][j] is columns 8j + 2t and the next, of a warp's rows g and g + 8.
 
@@ -310,8 +309,7 @@ struct Slots
     int tiles;
 };
 
-//! The bias of a tile's columns, before the products begin: to wait for it behind them would take as long as to finish
-//! a piece.
+//! The bias of a tile's columns, before the products begin: addresses of its own would take registers from the sums.
 static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slots const& slots, int column0)
 {
     if (!HAS_BIAS)
@@ -403,10 +401,10 @@ static __device__ __forceinline__ void finishTile(
         if (lane != 0)
             continue;
         storePiece(p.c, slots.at + slot * kSlotBytes, at.column + c * 64, at.row + piece / kAcross * 64);
-        if (HAS_EXTRA && piece >= kLag && piece - kLag + SLOTS < kPieces)
+        if (HAS_EXTRA && piece > 0 && piece - 1 + SLOTS < kPieces)
         {
-            waitForStores<kLag>(); // The slot is free again.
-            fetchExtra(p, slots, at, piece - kLag + SLOTS);
+            waitForStores<1>(); // The slot of the piece before is free again.
+            fetchExtra(p, slots, at, piece - 1 + SLOTS);
         }
     }
 }

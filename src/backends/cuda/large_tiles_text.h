@@ -23,9 +23,9 @@ struct LargeTile
     static constexpr int kSlotRows{16};    //!< Results are stored in pieces of so many rows,
     static constexpr int kSlotColumns{64}; //!< and columns.
 
-    int columns; //!< 128, 192 or 256.
+    int columns; //!< 128 or 192.
     int stages;
-    int slots;       //!< Pieces of results of a warp's on their way at once; they divide its pieces of a tile.
+    int slots; //!< Pieces of results of a warp's on their way at once: at least 2, and a divisor of its pieces of a tile.
     bool takesTurns; //!< The warpgroups have a tile each, and one multiplies while the other finishes its results.
 
     constexpr int sharedBytes() const noexcept
@@ -48,7 +48,7 @@ struct LargeTilesForm
     std::string epilogue; //!< As largeEpilogueText gives it.
 };
 
-//! `finish(sum, extra)`: the steps; at most one takes an extra input.
+//! `applyEpilogue(v, extra)`: the steps over eight sums, of which at most one reads the tensor like the result.
 Result<std::string> largeEpilogueText(Epilogue const& epilogue);
 
 //! Kernel "largeTiles".
