@@ -42,7 +42,7 @@ std::vector<Offer> largeOffers(size_t inputs, Layout layout)
     return offers;
 }
 
-//! 2^-11 and 2^-8 of results: bounds for sums of so many products of numbers up to 1, and what an epilogue makes of them.
+//! Bounds for sums of so many products of numbers up to 1, and what an epilogue makes of them.
 Tolerance toleranceFor(DType type)
 {
     return type == DType::kHALF ? Tolerance{2e-3, 2e-3} : Tolerance{1.6e-2, 1.6e-2};

@@ -212,7 +212,7 @@ class LargeProductKernel final : public LayerKernel
     bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
 
-//! Whether the layer's right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
+//! Whether the right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
 bool isToBePacked(MatrixMultiply const& layer, bool isConstant)
 {
     return isConstant && layer.operation1 == nvinfer1::MatrixOperation::kNONE;

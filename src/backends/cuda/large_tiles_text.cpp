@@ -101,7 +101,7 @@ static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
 }
 )"};
 
-//! {0}: registers of the sum as placeholders; {1} to {3}: the numbers of those behind them; {4}: columns; {5}: the type;
+//! {0}: registers of the sum as placeholders; {1} to {3}: numbers of those behind them; {4}: columns; {5}: the type;
 //! {6}: registers of the sum as operands; {7}: 1 where the right operand's rows are its depth.
 constexpr char kProductText[]{R"(
 static __device__ __forceinline__ void addProducts(float (&d)[BN / 8][4], u64 a, u64 b, int isAdded)
@@ -197,11 +197,12 @@ struct Ring
     unsigned stages, full, empty; // Addresses.
 };
 
-//! Rows of the depth of 128 bytes, eight of them 1,024 bytes apart from the next eight; where rows are the depth, panels
-//! of 64 columns are 8,192 bytes apart.
+//! Rows of 128 bytes, eight of them 1,024 bytes apart from the next eight; where rows are the depth, panels of 64
+//! columns are 8,192 bytes apart.
 static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanels)
 {
-    return (u64)((address & 0x3ffffu) >> 4) | (u64)(isOfPanels ? 8192 >> 4 : 1) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+    u64 const across = isOfPanels ? 8192 >> 4 : 1;
+    return (u64)((address & 0x3ffffu) >> 4) | across << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
 
 static __device__ __forceinline__ void fetchStage(
@@ -257,7 +258,8 @@ static __device__ __forceinline__ void giveTurn(int group, bool isThere)
 }
 
 //! Sums of a tile whose first stage is number `position` of the ring's; `isLast`: no tile follows.
-static __device__ __forceinline__ void multiplyTile(LargeTilesParams const& p, Ring const& ring, int group, unsigned position, bool isLast, Sums& d)
+static __device__ __forceinline__ void multiplyTile(
+    LargeTilesParams const& p, Ring const& ring, int group, unsigned position, bool isLast, Sums& d)
 {
     awaitTurn(group);
     int stage = position % STAGES, before = 0;
@@ -510,7 +512,7 @@ constexpr char kElsewhereText[]{R"(
 extern "C" __global__ void largeTiles(LargeTilesParams const) { asm volatile("trap;"); }
 )"};
 
-//! x · Φ(x), where Φ(x) = 1 / (1 + exp(−x · q(x²))): relative to results from 2^-14 on 6e-4 away at most, absolute 1e-4.
+//! x · Φ(x), where Φ(x) = 1 / (1 + exp(−x · q(x²))): 6e-4 of results from 2^-14 on away at most, absolute 1e-4.
 //! Steps of all numbers together, so that none waits for the one before.
 constexpr char kGeluText[]{R"(
 template <int N>

@@ -25,7 +25,7 @@ struct LargeTile
 
     int columns; //!< 128 or 192.
     int stages;
-    int slots; //!< Pieces of results of a warp's on their way at once: at least 2, and a divisor of its pieces of a tile.
+    int slots; //!< Pieces of a warp's results on their way at once: at least 2, and a divisor of its pieces of a tile.
     bool takesTurns; //!< The warpgroups have a tile each, and one multiplies while the other finishes its results.
 
     constexpr int sharedBytes() const noexcept
