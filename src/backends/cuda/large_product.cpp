@@ -17,7 +17,7 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
 };
-constexpr int32_t kHopper{9};
+constexpr int32_t kLargeMajor{9};         //!< Of the compute capability, Hopper's.
 constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.
 constexpr uintptr_t kEngineAlignment{16}; //!< Of addresses.
 
@@ -140,7 +140,7 @@ bool isForLargeTiles(CudaModel const& model, LtShape const& shape, DType type)
     ProductShape const& matrices = shape.matrices;
     int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth,
         blocksOf(matrices.rows, LargeTile::kRows) * blocksOf(matrices.columns, LargeTile::kRows)});
-    return model.major == kHopper && (type == DType::kHALF || type == DType::kBF16) && shape.batch == 1
+    return model.major == kLargeMajor && (type == DType::kHALF || type == DType::kBF16) && shape.batch == 1
         && shape.calls.size() == 1 && !matrices.isTurnedA && matrices.depth > 0 && matrices.depth % kEngineGrain == 0
         && matrices.columns % kEngineGrain == 0 && isSmall(largest);
 }
@@ -202,8 +202,7 @@ class LargeProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
-        StepProduct product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        StepProduct product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
         return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
     }
@@ -250,12 +249,8 @@ class LargeConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
-            || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
-            return badArgument("a convolution by large tiles takes channels last, and windows of single elements");
-        return largeProduct(device(), productOf(layer, out, inputs[0].extents[1]), inputs, out,
-            TENON_TRY(choicesOf<LargeChoices>(args())));
+        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
+        return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
     }
 };
 
@@ -274,9 +269,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     Problem const& problem, Layout layout, ProductShape const& product)
 {
     constexpr char kName[]{"large tiles"};
-    constexpr double kLeastProducts{1e9};
+    constexpr double kMinProducts{1e9};
     DType const type = problem.output().dtype;
-    if (majorOf(*problem.target) != kHopper || (type != DType::kHALF && type != DType::kBF16))
+    if (majorOf(*problem.target) != kLargeMajor || (type != DType::kHALF && type != DType::kBF16))
         return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
     LtShape const shape = ltShapeOf(product);
     ProductShape const& matrices = shape.matrices;
@@ -285,9 +280,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     if (matrices.columns % kEngineGrain != 0 || matrices.depth % kEngineGrain != 0)
         return refuse(kName, fmt::format("takes columns and depths that are multiples of {}", kEngineGrain));
     double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
-    if (products < kLeastProducts)
+    if (products < kMinProducts)
         return refuse(kName, "smaller products do not fill the GPU");
-    constexpr double kMostOfLeast{1.2};
+    constexpr double kMaxOverMin{1.2};
     double least{workOf(matrices, kLargeTiles[0])};
     for (LargeTile const& tile : kLargeTiles)
         least = std::min(least, workOf(matrices, tile));
@@ -296,7 +291,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     {
         constexpr double kFaster{100.0}; // Than a tenth of the plain peak.
         double const work = workOf(matrices, kLargeTiles[i]);
-        if (work > kMostOfLeast * least)
+        if (work > kMaxOverMin * least)
             continue;
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
@@ -315,21 +310,16 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& pr
     using nvinfer1::MatrixOperation;
     constexpr char kName[]{"large tiles"};
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (problem.input(0).dtype != type || problem.input(1).dtype != type)
-        return refuse(kName, "takes one type");
+    if (std::string reason = productRefusal(problem); !reason.empty())
+        return refuse(kName, std::move(reason));
     if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
         return refuse(kName, "takes rows that lie behind each other, and matrices");
-    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
-        return refuse(kName, std::move(reason));
-    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
     std::vector<TensorArg> inputs;
     for (size_t i = 0; i < problem.node->inputs.size(); ++i)
         inputs.push_back(problem.hasInput(i)
                 ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
                 : TensorArg{.present = false});
-    TensorArg const out{type, Layout::kLinear, problem.typicalExtents(problem.output())};
+    TensorArg const out{problem.output().dtype, Layout::kLinear, problem.typicalExtents(problem.output())};
     Result<ProductShape> const shape = productShape(layer, inputs, {&out, 1});
     if (!shape)
         return refuse(kName, shape.error().message);
@@ -339,15 +329,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& pr
 std::variant<std::vector<Offer>, Refusal> offersOfLargeConvolution(Problem const& problem)
 {
     constexpr char kName[]{"large tiles"};
-    Convolution const& layer = problem.fields<Convolution>();
-    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
-    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
-    if (!isOfSinglePixels(layer.window(), layer.nbGroups, in))
-        return refuse(kName, "takes windows of single elements without strides, padding and groups");
+    Convolution const& layer = problem.fields<Convolution>();
     TensorArg const out{problem.output().dtype, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
     ConvolutionShape const shape{.window = layer.window(), .epilogue = layer.epilogue};
-    return offersOfLarge(problem, Layout::kChannelsLast, productOf(shape, out, in[1]).shape);
+    return offersOfLarge(
+        problem, Layout::kChannelsLast, productOf(shape, out, problem.typicalExtents(problem.input(0))[1]).shape);
 }
 
 Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)

@@ -302,7 +302,7 @@ static __device__ __forceinline__ void multiplyTile(
 )"};
 
 //! What is the same on the fake device: results of a warp, in pieces of 16 rows and 64 columns.
-constexpr char kFinishText[]{R"(
+constexpr char kLargeFinishText[]{R"(
 //! Of a warp: where its slots and the bias of its columns are, barriers of what is fetched into slots, and how many
 //! tiles it has finished.
 struct Slots
@@ -488,7 +488,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1) largeTiles(__grid_cons
     unsigned const extras = barriers + STAGES * 16;
     int const warp = threadIdx.x / 32;
     int const group = __shfl_sync(0xFFFFFFFFu, warp / 4, 0); // The compiler knows that a warp goes one way.
-    if (!begin(p, ring, extras))
+    letNextBegin();
+    bool const goesOn = begin(p, ring, extras);
+    awaitFormer();
+    if (!goesOn)
         return;
     if (group == 2)
     {
@@ -595,7 +598,7 @@ std::string largeTilesText(LargeTilesForm const& form)
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",
-        kMeasuresText, kEmulatedText, productText(form), kEngineText, kRingText, form.epilogue, kFinishText,
+        kMeasuresText, kEmulatedText, productText(form), kEngineText, kRingText, form.epilogue, kLargeFinishText,
         kElsewhereText);
     return wholeText(text);
 }
