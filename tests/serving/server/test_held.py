@@ -109,6 +109,21 @@ def test_who_opens_no_window_is_sent_away_and_leaves_no_memory(filling: pathlib.
         assert "did not take their answers in 1 s" in logged and "Traceback" not in logged, logged
 
 
+def test_whoever_asks_whether_the_server_lives_is_told_also_when_callers_hold_all_they_may(
+    filling: pathlib.Path,
+) -> None:
+    """Else one who takes no answers would have the server restarted."""
+    with hosted.Running(filling, *TIGHT, "--contexts", "1") as server, http2.Client(server.grpc_port) as client:
+        client.call("ModelInfer", WISH)
+        server.wait_for("tenon_answered_total", 1)
+        assert server.metric("tenon_held_bytes") >= 8 * MB
+        assert refused(server, GOOD).code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+            for name in ("ServerLive", "ServerReady"):
+                ask = channel.unary_unary(f"/inference.GRPCInferenceService/{name}")
+                assert ask(b"", timeout=hosted.PATIENCE) == b"\x08\x01"
+
+
 def test_who_takes_an_answer_by_drops_is_sent_away(filling: pathlib.Path) -> None:
     wish = {"name": "shape", "datatype": "INT64", "shape": [2], "data": [4096, 4096]}
     body = json.dumps({"inputs": [wish], "parameters": {"binary_data_output": True}}).encode()

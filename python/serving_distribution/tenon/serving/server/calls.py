@@ -74,7 +74,9 @@ class Calls(grpc.aio.ServerInterceptor):
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed")
             try:
                 with Share(self._held) as share:
-                    self._begin(context, share)
+                    self._begin(context)
+                    if name not in _OPEN:  # Whether the server lives is no question of its memory.
+                        share.check(1)
                     return await work(handler, context, share)
             except (PoolError, ModelNotFound, Unusable) as error:
                 await _abort(context, error)
@@ -84,11 +86,9 @@ class Calls(grpc.aio.ServerInterceptor):
             return grpc.stream_unary_rpc_method_handler(called, read)
         return grpc.stream_stream_rpc_method_handler(called, read)
 
-    def _begin(self, context: Any, share: Share) -> None:
-        """QueueFull where there is no room for one more, of whatever size."""
+    def _begin(self, context: Any) -> None:
         if self._count >= self._most:
             raise self._held.refusal(f"{self._count} calls are under way, as many as may (--max-connections)")
-        share.check(1)
         self._count += 1
         context.add_done_callback(self._end)
 
@@ -100,7 +100,8 @@ class Calls(grpc.aio.ServerInterceptor):
         if message is grpc.aio.EOF:
             raise BadRequest("the call has no message")
         size, request = message
-        share.take(size)
+        if size:
+            share.take(size)
         if isinstance(request, PoolError):
             raise request
         answer = await handler.unary_unary(request, Call(context.time_remaining, share))
