@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -36,12 +37,18 @@ np.testing.assert_array_equal(y, np.maximum(x, 0))
 """
 
 
-def run(site: pathlib.Path, *words: object) -> subprocess.CompletedProcess:
+def started(site: pathlib.Path, *words: object) -> subprocess.Popen:
     environment = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     paths = [str(site), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     command = [sys.executable, "-m", "tenon_hostcuda", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def run(site: pathlib.Path, *words: object) -> subprocess.CompletedProcess:
+    with started(site, *words) as child:
+        output, errors = child.communicate(timeout=300)
+    return subprocess.CompletedProcess(words, child.returncode, output, errors)
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +77,15 @@ def test_status_output_and_links_are_the_programs(site: pathlib.Path) -> None:
     assert run(site).returncode == 2 and run(site).stderr.startswith("usage: ")
     lost = run(site, "no-such-program")
     assert lost.returncode == 127 and "'no-such-program'" in lost.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_it_ends_the_program(number: signal.Signals, site: pathlib.Path) -> None:
+    code = "import os, time; print(os.environ['LD_LIBRARY_PATH'].split(os.pathsep)[0], flush=True); time.sleep(300)"
+    with started(site, sys.executable, "-c", code) as child:
+        links = pathlib.Path(child.stdout.readline().strip())
+        assert links.exists()
+        child.send_signal(number)
+        assert child.wait(timeout=60) == 128 + number
+        assert child.stdout.read() == ""  # Nobody has it open any more.
+    assert not links.exists()

@@ -7,6 +7,7 @@ and nobody else does. The driver's names are not among them: who looks for a GPU
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ def main() -> int:
             print(f"tenon_hostcuda: there is no program '{sys.argv[1]}'", file=sys.stderr)
             return 127
         child = subprocess.Popen([program, *sys.argv[2:]], env=environment)
+        for number in (signal.SIGTERM, signal.SIGHUP):  # Whoever ends this process means the program.
+            signal.signal(number, lambda received, _: child.send_signal(received))
         while True:
             try:
                 status = child.wait()
