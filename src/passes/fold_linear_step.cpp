@@ -20,6 +20,16 @@ bool hasPadding(Convolution const& conv)
         || std::any_of(window.post.begin(), window.post.end(), isSome);
 }
 
+//! Weights and bias are to keep what the tensor between had: a factor that would leave the range of numbers with them,
+//! or a shift beside which differences are lost, stays where it is. Weights themselves may be others after a refit.
+bool isMild(EpilogueStep const& step)
+{
+    constexpr float kMaxFactor{0x1p20F};
+    constexpr float kMaxShift{0x1p10F};
+    float const factor = std::abs(step.alpha);
+    return factor <= kMaxFactor && factor >= 1.0F / kMaxFactor && std::abs(step.beta) <= kMaxShift;
+}
+
 std::shared_ptr<Constant const> scaled(Constant const& kernel, double factor)
 {
     HostTensor host = HostTensor::fromConstant(kernel);
@@ -56,6 +66,8 @@ Rewrite foldLinearStep(Graph const& graph, Node const& node)
     if (before.epilogue.empty() || before.epilogue.steps.back().kind != EpilogueKind::kLinear)
         return skip();
     EpilogueStep const step = before.epilogue.steps.back();
+    if (!isMild(step))
+        return skip("the factor is far from 1, or the shift from 0");
     Constant const* const kernel = graph.constantOf(node.input(1));
     Constant const* const bias = graph.constantOf(node.input(2));
     if (kernel == nullptr || kernel->dtype != DType::kFLOAT || (bias == nullptr && node.input(2) != kNone))

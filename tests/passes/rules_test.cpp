@@ -618,6 +618,22 @@ output %y
 )");
 }
 
+//! Of which weights would become infinite or 0, or a difference of large numbers that of rounded products.
+TEST(Rules, foldLinearStepLeavesWhatIsFarFromWeights)
+{
+    for (char const* const step : {"alpha=1e30", "alpha=-1e-30", "alpha=0", "alpha=1, beta=-1e6"})
+        expectUnchanged("fold-linear-step",
+            std::string{R"(
+input %x : float32[N,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %v : float32[2,4,1,1] = random(2)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=2},{kind=13, )"}
+                + step + R"(}]}}
+%y = Convolution(%c, %v) {NbOutputMaps=2, KernelSizeNd=(1,1)}
+output %y
+)");
+}
+
 TEST(Rules, foldLinearStepLeavesWhatOthersRead)
 {
     expectUnchanged("fold-linear-step", R"(
