@@ -100,8 +100,10 @@ KeptFileLock::KeptFileLock(fs::path const& path)
 
 KeptFileLock::~KeptFileLock()
 {
-    if (mFile >= 0)
-        close(mFile); // The lock goes with it.
+    if (mFile < 0)
+        return;
+    flock(mFile, LOCK_UN); // Not by closing alone: a process forked meanwhile has the file open, too.
+    close(mFile);
 }
 
 std::string loadedFileAt(void const* address)

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tenon::test
 {
@@ -34,6 +39,30 @@ TEST(KeptFile, damageIsSeenByTheSeal)
     }
     keepSealedFile(path, bytes);
     EXPECT_EQ(readSealedFile(path), bytes);
+}
+
+TEST(KeptFile, aLockEndsWithItsOwnerThoughAProcessWasForkedMeanwhile)
+{
+    TempFolder const folder;
+    std::filesystem::path const path = folder.path() / "times";
+    int const other = open((path.string() + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    ASSERT_GE(other, 0);
+    pid_t child{-1};
+    {
+        KeptFileLock const lock{path};
+        EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0) << "it is held";
+        child = fork();
+        if (child == 0)
+        {
+            pause(); // With all files of its parent open.
+            _exit(0);
+        }
+        ASSERT_GT(child, 0);
+    }
+    EXPECT_EQ(flock(other, LOCK_EX | LOCK_NB), 0) << "the child holds it on";
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(other);
 }
 
 } // namespace tenon::test

@@ -173,8 +173,7 @@ TEST_F(Replayed, otherAddressesHaveGraphsOfTheirOwnUntilThereAreManyThenOneIsPat
 
 TEST_F(Replayed, whereNoGraphCanBeMadeTheStepsRunOneByOne)
 {
-    for (char const* const call :
-        {"cuStreamBeginCapture_v2", "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"})
+    for (char const* const call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"})
     {
         Owned const a{device, false};
         Owned const c{device, false};
@@ -188,6 +187,20 @@ TEST_F(Replayed, whereNoGraphCanBeMadeTheStepsRunOneByOne)
         EXPECT_EQ(Counts{}.kernels, before.kernels + 2) << call;
         pair = std::make_unique<Pair>(device);
     }
+}
+
+TEST_F(Replayed, whereKernelsMayNotOverlapThereIsAGraphNevertheless)
+{
+    Owned const a{device, false};
+    Owned const c{device, false};
+    runAndCompare(a, c, 1.0F);
+    tenonFakeFailAll("cuLaunchKernelEx", 1);
+    Counts const before;
+    for (float const from : {2.0F, 3.0F})
+        runAndCompare(a, c, from);
+    tenonFakeFailAll(nullptr, 0);
+    EXPECT_EQ(Counts{}.graphs, before.graphs + 2);
+    EXPECT_EQ(Counts{}.made, before.made + 1);
 }
 
 TEST_F(Replayed, aGraphThatIsNotTakenIsTheRunsError)

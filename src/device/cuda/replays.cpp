@@ -153,7 +153,7 @@ size_t Replays::graphs() const
         std::ranges::count_if(mAll, [](auto const& each) { return each.second.executable != nullptr; }));
 }
 
-void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launches, Address stop)
+void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launches, Address stop, bool overlaps)
 {
     DriverApi const& api = device.api();
     if (mStream == nullptr && api.cuStreamCreate(&mStream, kStreamNonBlocking) != kSuccess)
@@ -163,7 +163,7 @@ void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launch
     bool isWhole{true};
     for (size_t i = 0; i < launches.size() && isWhole; ++i)
         isWhole = static_cast<bool>(cudaPrepared(*launches[i].prepared)
-                                        .launch({device, api, mStream, launches[i].call, stop, mOverlaps && i > 0}));
+                                        .launch({device, api, mStream, launches[i].call, stop, overlaps && i > 0}));
     void* graph{nullptr};
     bool const isOver = api.cuStreamEndCapture(mStream, &graph) == kSuccess && graph != nullptr;
     if (isOver && isWhole)
@@ -178,10 +178,11 @@ void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launch
     return nullptr;
 }
 
-bool Replays::make(CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop)
+bool Replays::make(
+    CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop, bool overlaps)
 {
     DriverApi const& api = device.api();
-    void* const graph = recorded(device, launches, stop);
+    void* const graph = recorded(device, launches, stop, overlaps);
     if (graph == nullptr)
         return false;
     GraphUpdate update{};
@@ -203,7 +204,8 @@ Result<bool> Replays::launch(CudaDevice const& device, std::span<Launch const> l
     if (replay == nullptr || replay->isRefused)
         return false;
     if (!replay->isMade)
-        replay->isMade = make(device, *replay, launches, stop);
+        replay->isMade = make(device, *replay, launches, stop, mOverlaps)
+            || (mOverlaps && make(device, *replay, launches, stop, false)); // Edges that only drivers of 12.3 have.
     if (!replay->isMade)
     {
         replay->isRefused = true; // The steps say why, one by one, if they fail then, too.
