@@ -59,8 +59,7 @@ class Replays
     void makeRoom(CudaDevice const& device);
     //! The launches as a graph; null where they cannot be recorded.
     void* recorded(CudaDevice const& device, std::span<Launch const> launches, Address stop, bool overlaps);
-    bool make(
-        CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop, bool overlaps);
+    bool make(CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop, bool overlaps);
 
     bool const mIsOn;
     bool const mOverlaps;
