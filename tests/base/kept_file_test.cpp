@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -39,6 +40,26 @@ TEST(KeptFile, damageIsSeenByTheSeal)
     }
     keepSealedFile(path, bytes);
     EXPECT_EQ(readSealedFile(path), bytes);
+}
+
+TEST(KeptFile, theNewestOfAnEndingStay)
+{
+    namespace fs = std::filesystem;
+    TempFolder const folder;
+    auto const path = [&](std::string const& name) { return folder.path() / name; };
+    auto const now = fs::file_time_type::clock::now();
+    for (int age : {4, 1, 3, 0, 2})
+    {
+        keepFile(path(std::to_string(age) + ".times"), Bytes{1});
+        fs::last_write_time(path(std::to_string(age) + ".times"), now - std::chrono::hours{age});
+    }
+    keepFile(path("notes.txt"), Bytes{1});
+    fs::last_write_time(path("notes.txt"), now - std::chrono::hours{9});
+    keepNewest(folder.path(), ".times", 3);
+    for (int age = 0; age < 5; ++age)
+        EXPECT_EQ(fs::exists(path(std::to_string(age) + ".times")), age < 3) << age;
+    EXPECT_TRUE(fs::exists(path("notes.txt"))) << "others' files are none of ours";
+    keepNewest(path("nowhere"), ".times", 0);
 }
 
 TEST(KeptFile, aLockEndsWithItsOwnerThoughAProcessWasForkedMeanwhile)
