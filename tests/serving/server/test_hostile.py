@@ -7,6 +7,7 @@ import pathlib
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -227,6 +228,28 @@ def test_an_answer_to_a_client_that_goes_between_head_and_body_ends_in_silence(i
     sending = connections.while_there(exchange, send)({"type": "http.response.body", "body": b""})
     with contextlib.nullcontext() if is_gone else pytest.raises(RuntimeError, match="closed"):
         asyncio.run(sending)
+
+
+def test_a_client_that_goes_before_its_body_has_come_is_not_answered() -> None:
+    """What is closed is told to uvicorn later: it would say that an answer is missing, and try to write one.
+
+    In a process of its own: KServe's messages and those of Triton's client share names.
+    """
+    program = """
+import asyncio
+from types import SimpleNamespace
+from tenon.serving.server import connections, held, infer
+transport = SimpleNamespace(is_closing=lambda: True)
+cycle = SimpleNamespace(disconnected=False, more_body=True, body=bytearray(), transport=transport)
+exchange = connections.Exchange(SimpleNamespace(take_held=lambda: None), cycle)
+catalog = SimpleNamespace(find=lambda name, version: None)
+front = infer.Infer(None, SimpleNamespace(catalog=catalog, held=held.Held(100), most=100, patience=1))
+scope = {"type": "http", "method": "POST", "path": "/v2/models/small/infer", "headers": [(b"content-length", b"9")]}
+asyncio.run(front(scope | {"extensions": {"tenon": exchange}}, None, None))
+print(cycle.disconnected)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
 
 
 def test_claims_take_no_memory_and_drops_no_time(served: hosted.Running) -> None:

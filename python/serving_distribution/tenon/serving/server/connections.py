@@ -209,6 +209,10 @@ class Exchange:
     def is_gone(self) -> bool:
         return bool(self._cycle.disconnected) or self._cycle.transport.is_closing()
 
+    def end(self) -> None:
+        """Without an answer, which uvicorn would miss: it hears last that the client has gone."""
+        self._cycle.disconnected = True
+
     async def body(self, length: int, lead: int, patience: float, share: Share) -> bytearray | np.ndarray:
         """The body, which has `length` bytes, `lead` of them before the tensors, and is taken into `share`.
 

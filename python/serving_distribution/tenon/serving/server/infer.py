@@ -42,6 +42,7 @@ class Infer:
             else:
                 answer = JSONResponse({"error": "infer is a POST"}, 405, {"Allow": "POST"})
         except ClientDisconnect:
+            scope["extensions"]["tenon"].end()
             return
         except (PoolError, ModelNotFound, Unusable) as error:
             if isinstance(error, PoolError):
