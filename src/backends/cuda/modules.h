@@ -50,12 +50,12 @@ Result<Done> allowShared(CudaDevice const& device, void* function, unsigned byte
 //! ours waits for them itself (`awaitFormer` of the prelude).
 Result<Done> launchCode(CudaCall const& at, void* function, Grid const& grid, void** params);
 
-//! `given` begins with `stop`.
+//! `given` begins with `stop`. It is no parameter by value: how those of 64-byte alignment are passed depends on the
+//! compiler.
 template <typename Params>
 Result<Done> launchKernel(CudaCall const& at, void* function, Grid const& grid, Params const& given)
 {
-    Params params{
-        given}; // Not a parameter by value: how those of 64-byte alignment are passed depends on the compiler.
+    Params params{given};
     params.stop = reinterpret_cast<unsigned const*>(at.stop);
     void* list[]{&params};
     return launchCode(at, function, grid, list);
