@@ -3,11 +3,25 @@
 
 #include "base/step_role.h"
 
+#include <algorithm>
+
 namespace tenon
 {
 
 namespace
 {
+//! Vectors and matrices have one order only, whatever an offer says of all operands together.
+void orderVectors(Problem const& problem, Offer& offer)
+{
+    auto const order = [&](std::vector<Layout>& layouts, std::vector<ValueId> const& values) {
+        for (size_t i = 0; i < std::min(layouts.size(), values.size()); ++i)
+            if (values[i] != kNone && problem.graph->typeOf(values[i]).rank() < 3)
+                layouts[i] = Layout::kLinear;
+    };
+    order(offer.inputs, problem.node->inputs);
+    order(offer.outputs, problem.node->outputs);
+}
+
 void ask(Candidate const& candidate, Problem const& problem, Offers& offers)
 {
     auto answer = candidate.offers(problem);
@@ -20,6 +34,7 @@ void ask(Candidate const& candidate, Problem const& problem, Offers& offers)
     for (Offer& offer : std::get<std::vector<Offer>>(answer))
     {
         offer.candidate = candidate.name;
+        orderVectors(problem, offer);
         offer.place = problem.target != nullptr && problem.target->hasOwnMemory ? candidate.place : Place::kDevice;
         offers.accepted.push_back(std::move(offer));
     }
