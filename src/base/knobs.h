@@ -1,4 +1,4 @@
-// Knobs: every switch that the environment can set, declared once. Each is read once per process, when it is first used.
+// Knobs: every switch that the environment can set, declared once. Each is read once, when it is first used.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// LocalResponse: elements divided by a power of the squares around them, as handed to the code that is compiled once per
-// instruction set.
+// LocalResponse: elements divided by a power of the squares around them, as handed to the code that is compiled once
+// per instruction set.
 #pragma once
 
 #include <cstdint>
