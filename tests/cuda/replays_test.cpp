@@ -203,6 +203,29 @@ TEST_F(Replayed, whereKernelsMayNotOverlapThereIsAGraphNevertheless)
     EXPECT_EQ(Counts{}.made, before.made + 1);
 }
 
+TEST_F(Replayed, whereOverlapIsOffNoKernelIsLaunchedSo)
+{
+    Owned const a{device, false};
+    Owned const c{device, false};
+    std::array<OwnStep, 2> steps;
+    for (OwnStep& step : steps)
+        ASSERT_TRUE(prepare(device, step, StepRole::kReorder, Place::kDevice, a.data, b.data, Layout::kChannelsLast));
+    std::array const launches{steps[0].launch, steps[1].launch};
+    for (bool const overlaps : {false, true})
+    {
+        cuda::Replays replays{true, overlaps};
+        Counts const before;
+        {
+            cuda::Current const current{fake()};
+            EXPECT_FALSE(*replays.launch(fake(), launches, stream, 0)) << "they come for the first time";
+            EXPECT_TRUE(*replays.launch(fake(), launches, stream, 0));
+        }
+        EXPECT_EQ(Counts{}.overlapping, before.overlapping + (overlaps ? 1 : 0));
+        EXPECT_EQ(Counts{}.graphs, before.graphs + 1);
+    }
+    runAndCompare(a, c, 1.0F); // Behind what is in the stream.
+}
+
 TEST_F(Replayed, aGraphThatIsNotTakenIsTheRunsError)
 {
     Owned const a{device, false};
