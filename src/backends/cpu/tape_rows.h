@@ -1,5 +1,6 @@
 // TapeRows: the rows of the tape machine, and how elements of tensors become elements of rows and back. Rows of
-// integers have the narrowest type that gives the same results (tape_width.h), and truth values are as wide, up to 32 bits.
+// integers have the narrowest type that gives the same results (tape_width.h), and truth values are as wide, up to 32
+// bits.
 #pragma once
 
 #include "backends/cpu/simd_storage.h"

@@ -1,5 +1,6 @@
 // GuardedDevice: runs another device's kernels as a GPU would: on memory that the host cannot touch, and later.
-// Whatever reads device memory beside kernels and copies, or takes work for done when a call returns, crashes or is wrong on it.
+// Whatever reads device memory beside kernels and copies, or takes work for done when a call returns, crashes or is
+// wrong on it.
 #pragma once
 
 #include "device/host/host_device.h"
