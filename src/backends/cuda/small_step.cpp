@@ -217,8 +217,16 @@ Result<std::shared_ptr<Prepared const>> smallWindows(CudaDevice const& device, C
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
     int64_t const largest = std::max(
         {matrices.rows + tile.rows, matrices.columns, matrices.depth, tiles * kTileParts.back(), volumeOf(in.extents)});
+    constexpr int64_t kFar{
+        1 << 30}; // Above any image the kernel has the rows that are not there: no window reaches it.
+    int64_t widest{0};
+    for (size_t axis = 0; axis < layer.window.rank(); ++axis)
+    {
+        auto const padding = layer.window.padding(axis, in.extents[2 + axis]);
+        widest = std::max(widest, padding.pre + in.extents[2 + axis] + padding.post);
+    }
     CudaModel const& model = device.model();
-    if (!areSmallWindows(layer, in.extents) || !isSmall(largest)
+    if (!areSmallWindows(layer, in.extents) || !isSmall(largest) || widest > kFar
         || !isTileFor(model.major, model.sharedBytes, tile, out.dtype))
         return std::shared_ptr<Prepared const>{};
     Epilogue const own = ownSteps(product.epilogue, inputs, out);
