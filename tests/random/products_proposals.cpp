@@ -59,7 +59,9 @@ bool proposeConvolution(Author& author)
 {
     if (author.chance(20) && proposeRunTimeKernel(author))
         return true;
-    Written const* x = anyPicture(author, 3, 5);
+    Written const* x = author.chance(20) ? anyPicture(author, 5, 5) : nullptr; // Volumes are rare among what there is.
+    if (x == nullptr)
+        x = anyPicture(author, 3, 5);
     if (x == nullptr)
         return false;
     size_t const axes = x->rank() - 2;
