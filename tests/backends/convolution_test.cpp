@@ -125,7 +125,7 @@ TEST(CpuConvolution, fewWindows)
     expectForm({{1, 320, 4, 4}, 8, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     expectForm({{2, 16, 40}, 24, {5}, 1, {2}, {2}, {3}, {4}});
     constexpr int64_t kFar{int64_t{1} << 30}; // All but the middle of the window lies so far beside the image.
-    expectForm({{1, 8, 3, 3}, 8, {3, 1}, 1, {1, 1}, {kFar, 1}, {kFar, 0}, {kFar, 0}});
+    expectForm({{1, 64, 3, 3}, 8, {3, 1}, 1, {1, 1}, {kFar, 1}, {kFar, 0}, {kFar, 0}});
     Form const form{{1, 64, 10, 10}, 72, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     Convolution layer = layerOf(form);
     layer.epilogue.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kRelu}};

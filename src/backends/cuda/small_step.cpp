@@ -217,8 +217,8 @@ Result<std::shared_ptr<Prepared const>> smallWindows(CudaDevice const& device, C
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
     int64_t const largest = std::max(
         {matrices.rows + tile.rows, matrices.columns, matrices.depth, tiles * kTileParts.back(), volumeOf(in.extents)});
-    constexpr int64_t kFar{
-        1 << 30}; // Above any image the kernel has the rows that are not there: no window reaches it.
+    // The kernel has the rows that are not there so far above the image: no window may reach them.
+    constexpr int64_t kFar{int64_t{1} << 30};
     int64_t widest{0};
     for (size_t axis = 0; axis < layer.window.rank(); ++axis)
     {
