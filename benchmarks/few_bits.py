@@ -14,21 +14,11 @@ import peers
 import references
 import rounds
 from onnx import helper, numpy_helper
+from stored import Stored
 from zoo import MODELS, Model
 
 PLANS = pathlib.Path(__file__).resolve().parents[1] / "build" / "plans"
 BLOCK = 32
-
-
-@dataclasses.dataclass(frozen=True)
-class Stored(Model):
-    """A model whose file has been made already."""
-
-    file: pathlib.Path = pathlib.Path()
-
-    @property
-    def path(self) -> pathlib.Path:
-        return self.file
 
 
 def four_bits(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ import peers
 import plans
 import rounds
 from onnx import helper, numpy_helper
-from zoo import Model
+from stored import Stored
 
 OPSET = 20
 DRAW = np.random.default_rng(20240607)
@@ -58,17 +58,6 @@ class Case:
         )  # fmt: skip
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), path)
         return feed
-
-
-@dataclasses.dataclass(frozen=True)
-class Stored(Model):
-    """A model whose file has been made already."""
-
-    file: pathlib.Path = pathlib.Path()
-
-    @property
-    def path(self) -> pathlib.Path:
-        return self.file
 
 
 def image(dtype: str = "float32") -> np.ndarray:

@@ -24,7 +24,7 @@ uint32_t unreadBehindFirst(Problem const& problem)
 
 // ---- Shuffle
 
-Offer shuffleOffer(Problem const& problem, Layout from, Layout to, bool isView)
+Offer moveOffer(Problem const& problem, Layout from, Layout to, bool isView)
 {
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
@@ -52,7 +52,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem
     bool const isOne = isTrivialOrder(layer.firstTranspose, x) || isTrivialOrder(layer.secondTranspose, *middle);
     std::vector<Offer> offers;
     if (isOne)
-        offers.push_back(shuffleOffer(problem, Layout::kLinear, Layout::kLinear, layer.isReshape(x)));
+        offers.push_back(moveOffer(problem, Layout::kLinear, Layout::kLinear, layer.isReshape(x)));
     auto const atoms = atomsOf(x, layer.firstTranspose, *middle, layer.secondTranspose);
     auto const ranks = std::pair{static_cast<int32_t>(x.size()), problem.output().rank()};
     for (Layout const from : plainLayouts(ranks.first))
@@ -61,7 +61,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem
             bool const isLinear = from == Layout::kLinear && to == Layout::kLinear;
             // Pixels of images channels last are rows of channels already, and the other way round.
             if (!isLinear && atoms && keepsMemoryOrder(*atoms, from, x.size(), to, middle->size()))
-                offers.push_back(shuffleOffer(problem, from, to, true));
+                offers.push_back(moveOffer(problem, from, to, true));
         }
     if (offers.empty())
         return refuse("copy", "it reshapes between two transposes");
@@ -76,15 +76,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfView(Problem const& problem)
     bool const isSame = problem.input(0).shape == problem.output().shape;
     std::vector<Offer> offers;
     for (Layout const layout : isSame ? plainLayouts(problem.output().rank()) : std::vector{Layout::kLinear})
-    {
-        Offer offer;
-        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-        offer.inputs[0] = layout;
-        offer.outputs = {layout};
-        offer.unread = unreadBehindFirst(problem);
-        offer.isView = true;
-        offers.push_back(std::move(offer));
-    }
+        offers.push_back(moveOffer(problem, layout, layout, true));
     return offers;
 }
 
