@@ -92,4 +92,16 @@ void putExtraLayouts(Offer& offer, Problem const& problem, Layout layout)
         offer.inputs[i] = problem.input(i).rank() >= 3 ? layout : Layout::kLinear;
 }
 
+Offer rowsOffer(Problem const& problem, Layout layout, double cost, int64_t tactic)
+{
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+    offer.inputs[0] = layout;
+    putExtraLayouts(offer, problem, layout);
+    offer.outputs = {layout};
+    offer.cost = cost;
+    offer.tactic = tactic;
+    return offer;
+}
+
 } // namespace tenon::cuda

@@ -26,5 +26,7 @@ Result<std::shared_ptr<Prepared const>> withRest(CudaDevice const& device, std::
 
 //! The layouts of extra inputs in an offer whose output has `layout`.
 void putExtraLayouts(Offer& offer, Problem const& problem, Layout layout);
+//! A product whose rows, result and tensors like the result have `layout`; the others are linear.
+Offer rowsOffer(Problem const& problem, Layout layout, double cost, int64_t tactic);
 
 } // namespace tenon::cuda

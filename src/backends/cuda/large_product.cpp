@@ -293,14 +293,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
         double const work = workOf(matrices, kLargeTiles[i]);
         if (work > kMaxOverMin * least)
             continue;
-        Offer offer;
-        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-        offer.inputs[0] = layout;
-        putExtraLayouts(offer, problem, layout);
-        offer.outputs = {layout};
-        offer.cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i); // Unless timed.
-        offer.tactic = static_cast<int64_t>(i);
-        offers.push_back(std::move(offer));
+        double const cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i);
+        offers.push_back(rowsOffer(problem, layout, cost, static_cast<int64_t>(i))); // That is the cost unless timed.
     }
     return offers;
 }

@@ -104,14 +104,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmall(Problem const& problem, 
     for (int32_t const tactic : tactics)
     {
         constexpr double kFaster{50.0}; // Than a tenth of the plain peak; by columns it is the memory's.
-        Offer offer;
-        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-        offer.inputs[0] = layout;
-        putExtraLayouts(offer, problem, layout);
-        offer.outputs = {layout};
-        offer.cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
-        offer.tactic = tactic;
-        offers.push_back(std::move(offer));
+        double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
+        offers.push_back(rowsOffer(problem, layout, cost, tactic));
     }
     return offers;
 }
