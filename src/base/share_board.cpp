@@ -24,7 +24,7 @@ void ShareBoard::open(bool isForAll, bool wakes) noexcept
     mIsForAll.store(isForAll, std::memory_order_relaxed);
     mLeft.store(mShares, std::memory_order_relaxed);
     uint32_t const round = mRound.value() + 1;
-    if (wakes)
+    if (wakes || !isForAll) // Nobody else does the share of one that sleeps.
         mRound.set(round);
     else
         mRound.setQuietly(round);

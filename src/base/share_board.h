@@ -28,7 +28,7 @@ class ShareBoard
     //! For the rounds of some threads that are not there yet. Nothing is open.
     void start(int32_t shares) noexcept;
     //! By the thread that calls start(), then by those that finish a round. Without `wakes` threads that sleep are left
-    //! alone: for rounds that are over before they would be there.
+    //! alone, in a round for all: for those that are over before they would be there.
     void open(bool isForAll, bool wakes) noexcept;
     //! In place of another round: all threads are to go.
     void close() noexcept;
