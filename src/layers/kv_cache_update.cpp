@@ -5,6 +5,8 @@
 #include "layers/positions.h"
 #include "layers/shape_values.h"
 
+#include <algorithm>
+
 namespace tenon
 {
 
@@ -40,14 +42,13 @@ Result<TensorType> KVCacheUpdate::infer(Inputs const& in) const
 
 namespace
 {
-//! The batch whose sequence the position of a packed update belongs to; -1: none.
-int64_t batchOf(HostTensor const& begins, int64_t position)
+//! Rows of the update that belong to one batch and head. Starts of packed ones count as the nearest that can be.
+struct Rows
 {
-    for (int64_t b = 0; b + 1 < begins.count(); ++b)
-        if (position >= begins.integer(b) && position < begins.integer(b + 1))
-            return b;
-    return -1;
-}
+    int64_t first;
+    int64_t step;
+    int64_t count;
+};
 } // namespace
 
 Result<std::vector<HostTensor>> KVCacheUpdate::reference(HostTensors const& in) const
@@ -55,16 +56,27 @@ Result<std::vector<HostTensor>> KVCacheUpdate::reference(HostTensors const& in) 
     HostTensor out = TENON_TRY(outputOf(*this, in));
     HostTensor const& update = *in[1];
     out.reals = in[0]->reals;
-    forEachPosition(update.extents, [&](int64_t linear, std::vector<int64_t> const& at) {
-        int64_t const batch = isPacked() ? batchOf(*in[kLengths], at[0]) : at[0];
-        if (batch < 0)
-            return;
-        int64_t const position = isPacked() ? at[0] - in[kLengths]->integer(batch) : at[2];
-        int64_t const row = in[2]->integer(batch) + position;
-        if (row < 0 || row >= out.extents[2])
-            return;
-        int64_t const to = ((batch * out.extents[1] + at[1]) * out.extents[2] + row) * out.extents[3] + at.back();
-        copyElement(out, to, update, linear);
+    int64_t const heads = out.extents[1];
+    int64_t const room = out.extents[2];
+    int64_t const columns = out.extents[3];
+    auto const rowsOf = [&](int64_t batch, int64_t head) {
+        if (!isPacked())
+            return Rows{(batch * heads + head) * update.extents[2], 1, update.extents[2]};
+        int64_t const begin = std::clamp<int64_t>(in[kLengths]->integer(batch), 0, update.extents[0]);
+        int64_t const end = std::clamp<int64_t>(in[kLengths]->integer(batch + 1), begin, update.extents[0]);
+        return Rows{begin * heads + head, heads, end - begin};
+    };
+    CancellationCounter counter;
+    forEachPosition({out.extents[0], heads}, [&](int64_t line, std::vector<int64_t> const& at) {
+        Rows const rows = rowsOf(at[0], at[1]);
+        int64_t const start = std::clamp(in[2]->integer(at[0]), -rows.count, room); // Beyond, nothing is written.
+        for (int64_t i = std::max<int64_t>(-start, 0); i < std::min(rows.count, room - start); ++i)
+            for (int64_t j = 0; j < columns; ++j)
+            {
+                counter.next();
+                copyElement(
+                    out, (line * room + start + i) * columns + j, update, (rows.first + i * rows.step) * columns + j);
+            }
     });
     return oneOutput(std::move(out));
 }

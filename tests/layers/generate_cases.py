@@ -1367,6 +1367,12 @@ def transformers():
     y = cache.copy()
     y[0, :, 2:5], y[1, :, 5] = packed[:3].transpose(1, 0, 2), packed[3]  # The last position lies behind the end.
     case("KVCacheUpdate", "packed", {"UpdateForm": 1}, [cache, packed, np.array([2, 5], np.int32), begins], y)
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    case("KVCacheUpdate", "E28_farOutside", {}, [cache, update, np.array([most, least])], cache)
+    y = cache.copy()
+    y[0, :, 2:5], y[1, :, 4:6] = packed[:3].transpose(1, 0, 2), packed[3:].transpose(1, 0, 2)
+    far = [packed, np.array([2, 4]), np.array([least, 3, most])]  # Sequences begin and end where they can.
+    case("KVCacheUpdate", "packedFarOutside", {"UpdateForm": 1}, [cache, *far], y)
 
 
 def ragged_attentions():
