@@ -380,7 +380,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     int32_t mValueCount{1 << 20}; //!< Numbers for values that layers make; inputs count from 0.
     SymbolTable mSymbols;
     size_t mFirstStale{0};
-    bool mInputsStale{true};
+    bool mInputsStale{false};
     bool mQuantizesItself{false};
     bool mShapeReadsStale{true};
     std::unordered_set<Tensor const*> mShapeReads;

@@ -33,12 +33,18 @@ void Network::infer() noexcept
 
 void Network::inferStale()
 {
-    if (std::exchange(mInferredImplicit, isImplicit()) != isImplicit())
+    // Where nothing is stale nothing is written: several threads may build a network that stays as it is.
+    if (mInferredImplicit != isImplicit())
+    {
+        mInferredImplicit = isImplicit();
         edited(nullptr);
+    }
     if (mInputsStale)
+    {
         for (size_t i = 0; i < mInputs.size(); ++i)
             inferInput(*mInputs[i], static_cast<int32_t>(i));
-    mInputsStale = false;
+        mInputsStale = false;
+    }
     while (mFirstStale < mOrder.size())
     {
         cancellationPoint(); // In a build; it goes on from here when it is asked again.
