@@ -40,7 +40,7 @@ extern "C"
     //! the kOPT shape.
     //! \param engine an nvinfer1::ICudaEngine. \param options may be null.
     //! \return null with `problem` when the engine could not run, else
-    //!   {"ok": bool,
+    //!   {"ok": whether no step that was compared differs,
     //!    "first_divergence": null or {"step", "layer", "output", "index", "got", "want"},
     //!    "steps": [{"name", "layer", "compared": bool, "why": text, "ok": bool, "max_error",
     //!               "worst": error in units of its tolerance}],

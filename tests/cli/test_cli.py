@@ -562,14 +562,15 @@ def test_cpp_example_names_the_classes_that_the_python_example_names(tmp_path: p
 def test_verify_does_not_count_steps_that_run_the_reference_itself(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     target = tmp_path / "ref.plan"
     tenon("build", model, "-o", target, "--shapes", RANGE, "--quiet", TENON_DEVICE="ref")
-    done = tenon("verify", target, TENON_DEVICE="ref")
+    done = tenon("verify", target, status=1, TENON_DEVICE="ref")
     counted, left_out, verdict = done.stdout.splitlines()
     count = re.fullmatch(r"0 of (\d+) steps compared with the reference", counted)
     assert count and left_out == f"  {count[1]} not: its kernel is the reference itself" and count[1] != "0", (
         done.stdout
     )
     assert verdict == "verdict: none of the steps could be compared"
-    report = json.loads(tenon("verify", target, "--json", TENON_DEVICE="ref").stdout)
+    report = json.loads(tenon("verify", target, "--json", status=1, TENON_DEVICE="ref").stdout)
+    assert not report["ok"], "nothing has been proved"
     assert all(not step["compared"] and "reference itself" in step["why"] for step in report["steps"])
 
 

@@ -135,6 +135,21 @@ def test_a_node_behind_values_that_are_not_seen_is_not_blamed(tmp_path: pathlib.
     assert "first node that differs: 'exp' (Exp), output 'y'" in done.stdout
 
 
+def test_a_model_of_which_no_node_is_compared_has_not_passed(tmp_path: pathlib.Path) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("RandomNormalLike", ["x"], ["y"], "noise")],
+        "noise",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4])],
+    )
+    path = tmp_path / "noise.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    done = tenon("verify", path, *AGAINST, status=1)
+    assert done.stdout.splitlines()[-1] == "verdict: none of the nodes could be compared"
+    report = json.loads(tenon("verify", path, "--json", *AGAINST, status=1).stdout)
+    assert not report["ok"] and report["compared"] == 0 and report["nodes"] == 1
+
+
 def test_what_cannot_be_compared(model: pathlib.Path, plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert "name the .onnx file" in tenon("verify", plan, *AGAINST, status=2).stderr
     assert "'openvino' is not onnxruntime" in tenon("verify", model, "--against", "openvino", status=2).stderr

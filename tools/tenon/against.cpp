@@ -232,7 +232,7 @@ int verifyAgainst(AgainstOptions const& options, Common const& common)
     if (gInterrupted)
         return kInterruptedStatus;
     report["engine"] = std::string{kEngine} + " " + shownName(ready["version"].get<std::string>());
-    report["ok"] = report["differ"].empty();
+    report["ok"] = report["differ"].empty() && report["compared"] > 0; // What compares nothing proves nothing.
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else

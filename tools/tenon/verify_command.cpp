@@ -172,7 +172,8 @@ int verify(VerifyOptions const& options, Common const& common)
     }
     if (gInterrupted)
         return kInterruptedStatus;
-    Json const report = parsed(text, problem);
+    Json report = parsed(text, problem);
+    report["ok"] = report["ok"].get<bool>() && Tally{report}.judged > 0; // What compares nothing proves nothing.
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else
@@ -218,10 +219,11 @@ void addVerify(CLI::App& app, Common const& common, int& status)
   tenon verify model.onnx --against onnxruntime
 The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. The last line is the verdict. Exit status 1 and the name of
-the first wrong step when an output differs by more than atol + rtol * |reference|; -v lists all steps. Where neither is
-given, a sum of products may beside that be off by 16 units of float32's last place of what it adds up: large terms that
-cancel leave their rounding. Indices of Gather layers that are out of range are named and make no difference to the
-status, as the API gives 0 for them; likewise lengths and starts of sequences.
+the first wrong step when an output differs by more than atol + rtol * |reference|; also where nothing could be
+compared, which proves nothing. -v lists all steps. Where neither is given, a sum of products may beside that be off by
+16 units of float32's last place of what it adds up: large terms that cancel leave their rounding. Indices of Gather
+layers that are out of range are named and make no difference to the status, as the API gives 0 for them; likewise
+lengths and starts of sequences.
 With --against every tensor that the network has from the model is compared with that of the same name in ONNX Runtime,
 which finds what an importer has read wrongly: a node differs where its outputs do in both a run of the whole model and
 one of the node alone, on the inputs that it got here. The tolerance is atol + rtol * the largest magnitude of the
