@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
-from test_cli import PATIENCE, RANGE, tenon
+from test_cli import PATIENCE, RANGE, save, tenon
 
 LOOP = """
 import sys
@@ -159,6 +159,18 @@ def browsed(address: str, folder: pathlib.Path) -> str:
     command += ["--window-size=1400,900", "--virtual-time-budget=20000", "--dump-dom", address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     return re.sub(r"<script.*?</script>", "", done.stdout.split("<body")[1], flags=re.S)
+
+
+@pytest.mark.parametrize(("layers", "is_whole"), [(2, True), (60, False)])
+def test_a_graph_without_times_begins_where_it_can_be_read(layers: int, is_whole: bool, tmp_path: pathlib.Path) -> None:
+    save(tmp_path / "deep.onnx", layers=layers)
+    tenon("inspect", tmp_path / "deep.onnx", "--html", tmp_path / "page.html", "--shapes", "x=4x8")
+    shown = browsed((tmp_path / "page.html").as_uri(), tmp_path / "profile")
+    (y, scale) = map(
+        float, re.search(r'<g transform="translate\([-\d.]+,([-\d.]+)\) scale\(([\d.]+)\)', shown).groups()
+    )
+    assert scale >= 0.4 and (is_whole or scale == 0.8)
+    assert 0 < y <= 40, "the first steps are in sight"
 
 
 def test_a_browser_shows_the_steps_the_one_asked_for_and_what_is_searched(
