@@ -216,7 +216,7 @@ DataType typeOf(py::array const& array)
 py::object weightsView(py::handle owner, Weights const& weights)
 {
     py::object const type = numpyType(weights.type);
-    if (type.is_none() || weights.values == nullptr)
+    if (type.is_none() || (weights.values == nullptr && weights.count > 0)) // Prototypes have no values.
         return py::none();
     return py::array(py::dtype(type), {weights.count}, {}, weights.values, owner);
 }

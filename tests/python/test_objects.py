@@ -141,6 +141,21 @@ def test_weights_live_as_long_as_the_network_needs_them() -> None:
     np.testing.assert_array_equal(small.layer(network, 0, trt.IConvolutionLayer).kernel, kernel.reshape(-1))
 
 
+def test_weights_that_are_none_are_an_array_without_elements() -> None:
+    builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+    network = builder.create_network()
+    x = network.add_input("x", trt.float32, (1, 3, 8, 8))
+    layer = network.add_convolution_nd(x, 4, (3, 3), np.ones((4, 3, 3, 3), np.float32))
+    for none in (layer.bias, trt.Weights().numpy(), trt.Weights(trt.float32).numpy()):
+        assert none.shape == (0,) and none.dtype == np.float32
+    assert trt.Weights(trt.int8).numpy().dtype == np.int8
+    for bare in (trt.Weights(trt.bfloat16), trt.Weights(trt.float32, 0, 4)):  # No type of NumPy's, a prototype.
+        assert bare.numpy() is bare
+    layer.bias = layer.bias
+    network.mark_output(layer.get_output(0))
+    assert builder.build_serialized_network(network, builder.create_builder_config()) is not None
+
+
 def test_X8_volume_nptype_itemsize() -> None:
     assert trt.volume((2, 3, 4)) == 24 and trt.volume([]) == 1 and trt.volume(iter((5, 0))) == 0
     types = {
