@@ -1,6 +1,7 @@
 // Kept files: written beside their place and moved there.
 #include "base/kept_file.h"
 
+#include "base/cancellation.h"
 #include "base/sha256.h"
 
 #include <fmt/format.h>
@@ -8,11 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tenon
@@ -88,14 +91,63 @@ void keepNewest(fs::path const& folder, std::string_view ending, size_t count)
         fs::remove(found[i].second, problem);
 }
 
-KeptFileLock::KeptFileLock(fs::path const& path)
+namespace
+{
+fs::path lockOf(fs::path const& path)
+{
+    return path.string() + ".lock";
+}
+
+int openedLock(fs::path const& path)
 {
     std::error_code problem;
     fs::create_directories(path.parent_path(), problem);
-    mFile = open((path.string() + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    while (mFile >= 0 && flock(mFile, LOCK_EX) != 0)
-        if (errno != EINTR)
-            break;
+    return open(lockOf(path).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+}
+
+//! The number of its process stands in a file that is locked.
+void writeOwner(int file)
+{
+    std::string const own = fmt::format("{}\n", getpid());
+    if (ftruncate(file, 0) == 0) [[maybe_unused]]
+        auto const written = pwrite(file, own.data(), own.size(), 0);
+}
+
+std::string ownerOf(int file)
+{
+    char text[24]{};
+    ssize_t const count = pread(file, text, sizeof(text) - 1, 0);
+    int64_t const process = count > 0 ? std::strtoll(text, nullptr, 10) : 0;
+    return process > 0 ? fmt::format("process {}", process) : std::string{"another process"};
+}
+} // namespace
+
+KeptFileLock::KeptFileLock(Opened opened)
+    : mFile{opened.file}
+{
+}
+
+// What the other constructor has made is destroyed also where waiting is cancelled.
+KeptFileLock::KeptFileLock(fs::path const& path, std::chrono::milliseconds patience)
+    : KeptFileLock{Opened{openedLock(path)}}
+{
+    constexpr std::chrono::milliseconds kPause{2};
+    auto const end = std::chrono::steady_clock::now() + patience;
+    while (mFile >= 0 && flock(mFile, LOCK_EX | LOCK_NB) != 0)
+    {
+        if (errno != EWOULDBLOCK && errno != EINTR) // There are no locks here.
+            return;
+        if (std::chrono::steady_clock::now() >= end)
+        {
+            mRefusal =
+                fmt::format("{} has '{}' for more than {} ms", ownerOf(mFile), lockOf(path).string(), patience.count());
+            return;
+        }
+        cancellationPoint();
+        std::this_thread::sleep_for(kPause);
+    }
+    if (mFile >= 0)
+        writeOwner(mFile);
 }
 
 KeptFileLock::~KeptFileLock()

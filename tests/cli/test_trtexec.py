@@ -1,10 +1,12 @@
 """The program `trtexec`: the lines that public scripts look for, exports, inputs, shapes, ways to run."""
 
+import fcntl
 import json
 import pathlib
 import re
 import signal
 import subprocess
+import time
 
 import numpy as np
 import onnx
@@ -237,6 +239,40 @@ def test_timing_caches_are_read_and_written(tmp_path: pathlib.Path) -> None:
     assert f"Loaded {size} bytes of timing cache" in trtexec(*build, cache, "--builderOptimizationLevel=4").stdout
     (tmp_path / "times.cache").write_bytes(b"nonsense")
     assert "--timingCacheFile was refused" in trtexec(*build, cache, status=1).stderr
+
+
+def timed_build(folder: pathlib.Path, width: int) -> list[str]:
+    save(folder / f"{width}.onnx", layers=1, width=width)
+    words = [f"--onnx={folder / f'{width}.onnx'}", f"--shapes=x:2x{width}", "--skipInference"]
+    return [*words, f"--timingCacheFile={folder / 'times.cache'}", "--builderOptimizationLevel=4"]
+
+
+def test_two_programs_that_share_a_timing_cache_keep_the_times_of_both(tmp_path: pathlib.Path) -> None:
+    builds = [timed_build(tmp_path, width) for width in (8, 16)]
+    running = []
+    with open(tmp_path / "times.cache.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Neither writes before both have read.
+        for number, build in enumerate(builds):
+            out = (tmp_path / f"{number}.log").open("w")
+            running.append(subprocess.Popen([str(TRTEXEC), *build], stdout=out, stderr=out))
+        for number in range(2):
+            log = tmp_path / f"{number}.log"
+            end = time.monotonic() + PATIENCE
+            while "The timing cache begins empty" not in log.read_text() and time.monotonic() < end:
+                time.sleep(0.01)
+    assert [process.wait(PATIENCE) for process in running] == [0, 0]
+    for build in builds:
+        trtexec(*build, "--errorOnTimingCacheMiss")
+    trtexec(*timed_build(tmp_path, 24), "--errorOnTimingCacheMiss", status=1)
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_timing_cache_that_another_program_holds_is_written_after_a_while(tmp_path: pathlib.Path) -> None:
+    with open(tmp_path / "times.cache.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        said = trtexec(*timed_build(tmp_path, 8)).stderr
+        assert "Another program has the lock" in said and "times.cache.lock, for more than 5 s" in said
+    trtexec(*timed_build(tmp_path, 8), "--errorOnTimingCacheMiss")
 
 
 def test_how_long_it_runs(engine: pathlib.Path) -> None:

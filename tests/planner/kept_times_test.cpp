@@ -1,5 +1,6 @@
 // KeptTimes: what builds have measured, from one process to the next.
 #include "api/build/kept_times.h"
+#include "base/cancellation.h"
 #include "support/temp_folder.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <random>
 #include <thread>
+#include <unistd.h>
 
 namespace tenon::test
 {
@@ -14,6 +16,8 @@ namespace tenon::test
 namespace
 {
 using api::KeptTimes;
+using testing::AllOf;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class KeptTimesTest : public testing::Test
@@ -69,7 +73,7 @@ TEST_F(KeptTimesTest, anotherProcessReadsWhatOneHasMeasured)
     KeptTimes kept{folder.path(), {1, "a GPU"}};
     kept.read(times);
     measure(times, 7);
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     EXPECT_TRUE(areSame(read("a GPU"), times.all()));
     EXPECT_THAT(read("another GPU"), IsEmpty());
 }
@@ -84,8 +88,8 @@ TEST_F(KeptTimesTest, buildsBesideEachOtherLoseNothing)
     beside.read(second);
     measure(first, 3);
     measure(second, 4);
-    of.write(first);
-    beside.write(second);
+    ASSERT_TRUE(of.write(first));
+    ASSERT_TRUE(beside.write(second));
     Entries all = first.all();
     all.merge(second.all());
     EXPECT_TRUE(areSame(read("a GPU"), all));
@@ -106,7 +110,7 @@ TEST_F(KeptTimesTest, manyThatWriteAtOnceLoseNothing)
     }
     std::vector<std::thread> threads;
     for (size_t i = 0; i < times.size(); ++i)
-        threads.emplace_back([&, i] { kept[i].write(times[i]); });
+        threads.emplace_back([&, i] { EXPECT_TRUE(kept[i].write(times[i])); });
     for (std::thread& each : threads)
         each.join();
     EXPECT_TRUE(areSame(read("a GPU"), all));
@@ -118,7 +122,8 @@ TEST_F(KeptTimesTest, ofManyOriginsTheNewestStay)
     {
         TimedTactics times;
         measure(times, 1);
-        KeptTimes{folder.path(), {1, fmt::format("a GPU with driver {}", i)}}.write(times);
+        KeptTimes const kept{folder.path(), {1, fmt::format("a GPU with driver {}", i)}};
+        ASSERT_TRUE(kept.write(times));
         std::filesystem::last_write_time(
             newestFile(), std::filesystem::file_time_type::clock::now() - std::chrono::hours{100 - i});
     }
@@ -137,7 +142,7 @@ TEST_F(KeptTimesTest, timesOfCustomLayersAreNotKept)
     kept.read(times);
     Entries const custom = times.all();
     measure(times, 3);
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     Entries expected = times.all();
     for (auto const& [key, entry] : custom)
         expected.erase(key);
@@ -150,10 +155,10 @@ TEST_F(KeptTimesTest, aDamagedFileIsAsNoneAndIsWrittenAnew)
     KeptTimes kept{folder.path(), {1, "a GPU"}};
     kept.read(times);
     measure(times, 5);
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     std::filesystem::resize_file(onlyFile(), std::filesystem::file_size(onlyFile()) - 3);
     EXPECT_THAT(read("a GPU"), IsEmpty());
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     EXPECT_TRUE(areSame(read("a GPU"), times.all()));
 }
 
@@ -163,14 +168,47 @@ TEST_F(KeptTimesTest, whatIsNoFileIsAsNone)
     KeptTimes kept{folder.path(), {1, "a GPU"}};
     kept.read(times);
     measure(times, 5);
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     std::filesystem::path const file = onlyFile();
     std::filesystem::remove(file);
     std::filesystem::create_directory(file);
     EXPECT_THAT(read("a GPU"), IsEmpty());
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     std::filesystem::directory_iterator const files{folder.path() / "times"};
     EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "what could not be moved to its place stays beside it";
+}
+
+//! A process that hangs, or is stopped in a debugger, keeps no build of another one.
+TEST_F(KeptTimesTest, whoHoldsTheFileTooLongIsNamed)
+{
+    constexpr std::chrono::milliseconds kPatience{30};
+    TimedTactics times;
+    KeptTimes kept{folder.path(), {1, "a GPU"}};
+    kept.read(times);
+    measure(times, 5);
+    {
+        KeptFileLock const held{folder.path() / "times"};
+        EXPECT_FALSE(held.refusal());
+        Result<Done> const refused = kept.write(times, kPatience);
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message,
+            AllOf(HasSubstr(fmt::format("process {} has '", getpid())), HasSubstr("times.lock' for more than 30 ms")));
+        EXPECT_THAT(read("a GPU"), IsEmpty());
+    }
+    ASSERT_TRUE(kept.write(times, kPatience));
+    EXPECT_TRUE(areSame(read("a GPU"), times.all()));
+}
+
+TEST_F(KeptTimesTest, whoWaitsForTheFileHearsThatItsBuildIsGivenUp)
+{
+    std::optional<KeptFileLock> held{folder.path() / "times"};
+    {
+        CancellationScope const scope{[] { return false; }};
+        EXPECT_THROW((KeptFileLock{folder.path() / "times"}), Cancelled);
+    }
+    held.reset();
+    EXPECT_FALSE((KeptFileLock{folder.path() / "times", std::chrono::milliseconds{0}}.refusal()))
+        << "who gave up has kept nothing";
 }
 
 TEST_F(KeptTimesTest, withoutAFolderNothingIsKept)
@@ -179,7 +217,7 @@ TEST_F(KeptTimesTest, withoutAFolderNothingIsKept)
     KeptTimes kept{{}, {1, "a GPU"}};
     kept.read(times);
     measure(times, 1);
-    kept.write(times);
+    ASSERT_TRUE(kept.write(times));
     EXPECT_THAT(read("a GPU"), IsEmpty());
 }
 

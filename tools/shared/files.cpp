@@ -9,6 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace tenon::cli
 {
@@ -71,6 +76,12 @@ std::filesystem::path targetOf(std::filesystem::path path)
         path = path.parent_path() / std::filesystem::read_symlink(path);
     return path;
 }
+
+//! Where a file is written before it is moved to its place: a name of this process, as others may write the same file.
+std::string asideOf(std::string const& target)
+{
+    return target + '.' + std::to_string(::getpid()) + ".part";
+}
 } // namespace
 
 void expectWritable(std::string const& path)
@@ -82,13 +93,11 @@ void expectWritable(std::string const& path)
             throw std::runtime_error("cannot write '" + path + "': there is no such stream or device");
         return;
     }
-    std::string const aside = targetOf(path).string() + ".part";
-    std::error_code none;
-    bool const isThere = std::filesystem::exists(aside, none);
+    std::string const aside = asideOf(targetOf(path).string());
     if (!std::ofstream{aside, std::ios::app})
         throw std::runtime_error("cannot write '" + path + "': " + std::strerror(errno));
-    if (!isThere)
-        std::filesystem::remove(aside, none);
+    std::error_code none;
+    std::filesystem::remove(aside, none);
 }
 
 void writeFile(std::string const& path, void const* data, size_t size)
@@ -96,7 +105,7 @@ void writeFile(std::string const& path, void const* data, size_t size)
     if (isWrittenThrough(path))
         return writeTo(path, data, size);
     std::string const target = targetOf(path).string();
-    std::string const aside = target + ".part";
+    std::string const aside = asideOf(target);
     HalfWritten const goesOnInterruption{aside};
     try
     {
@@ -109,6 +118,28 @@ void writeFile(std::string const& path, void const* data, size_t size)
         throw;
     }
     std::filesystem::rename(aside, target);
+}
+
+FileLock::FileLock(std::string const& path)
+    : mFile{::open((targetOf(path).string() + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)}
+{
+    constexpr std::chrono::milliseconds kPause{5};
+    auto const end = std::chrono::steady_clock::now() + kPatience;
+    while (mFile >= 0 && ::flock(mFile, LOCK_EX | LOCK_NB) != 0)
+    {
+        if (errno != EWOULDBLOCK && errno != EINTR) // There are no locks here.
+            return;
+        mIsRefused = std::chrono::steady_clock::now() >= end;
+        if (mIsRefused || gInterrupted)
+            return;
+        std::this_thread::sleep_for(kPause);
+    }
+}
+
+FileLock::~FileLock()
+{
+    if (mFile >= 0)
+        ::close(mFile);
 }
 
 } // namespace tenon::cli

@@ -1,6 +1,7 @@
 // Files: read as a whole, and written so that they are whole or absent.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -16,5 +17,28 @@ void expectWritable(std::string const& path);
 //! through. Throws std::runtime_error.
 void writeFile(std::string const& path, void const* data, size_t size);
 std::vector<char> readFile(std::string const& path);
+
+//! While it lives, other programs that ask for the lock of the same file wait; some seconds at most, as who has it may
+//! hang. The lock is a file beside that one, PATH.lock, which stays.
+class FileLock
+{
+  public:
+    static constexpr std::chrono::seconds kPatience{5};
+
+    explicit FileLock(std::string const& path);
+    ~FileLock();
+    FileLock(FileLock const&) = delete;
+    FileLock& operator=(FileLock const&) = delete;
+
+    //! Whether another program has the lock still.
+    bool isRefused() const
+    {
+        return mIsRefused;
+    }
+
+  private:
+    int mFile;
+    bool mIsRefused{false};
+};
 
 } // namespace tenon::cli

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 namespace tenon::trtexec
@@ -114,12 +115,32 @@ std::unique_ptr<ITimingCache> readTimingCache(IBuilderConfig& config, std::strin
     return cache;
 }
 
-void writeTimingCache(IBuilderConfig const& config, std::string const& path, Log const& log)
+//! Adds what another program has written since; its entries of what both have timed give way.
+void addStoredTimes(IBuilderConfig& config, ITimingCache& cache, std::string const& path, Log const& log)
 {
-    if (path.empty())
+    if (!std::filesystem::exists(path))
         return;
-    ITimingCache const* const cache = config.getTimingCache();
-    std::unique_ptr<IHostMemory> const blob{cache == nullptr ? nullptr : cache->serialize()};
+    std::vector<char> const bytes = cli::readFile(path);
+    std::unique_ptr<ITimingCache> const stored{config.createTimingCache(bytes.data(), bytes.size())};
+    if (stored == nullptr || !cache.combine(*stored, false))
+        log.warn("What another program has written meanwhile to " + path + " is replaced: the lines above say why");
+}
+
+void writeTimingCache(IBuilderConfig& config, ITimingCache* cache, std::string const& path, Log const& log)
+{
+    if (cache == nullptr)
+        return;
+    std::optional<cli::FileLock> lock;
+    if (!cli::isWrittenThrough(path))
+    {
+        lock.emplace(path);
+        if (lock->isRefused())
+            log.warn("Another program has the lock of the timing cache, " + path + ".lock, for more than "
+                + std::to_string(cli::FileLock::kPatience.count())
+                + " s: what it writes when it goes on may lack the times of this build");
+        addStoredTimes(config, *cache, path, log);
+    }
+    std::unique_ptr<IHostMemory> const blob{cache->serialize()};
     requireTaken(blob != nullptr, "--timingCacheFile");
     cli::writeFile(path, blob->data(), blob->size());
     log.info("Saved " + std::to_string(blob->size()) + " bytes of timing cache to " + path);
@@ -164,7 +185,7 @@ std::unique_ptr<IHostMemory> buildPlan(Options const& options, Log& log)
         throw std::runtime_error("No engine could be built from the model: the lines above say why");
     log.info(text("Engine built in %.5f sec.", watch.seconds()));
     log.info(text("Created engine with size: %.5f MiB", static_cast<double>(plan->size()) / (1 << 20)));
-    writeTimingCache(*config, build.timingCache, log);
+    writeTimingCache(*config, cache.get(), build.timingCache, log);
     if (!build.save.empty())
         cli::writeFile(build.save, plan->data(), plan->size());
     return plan;

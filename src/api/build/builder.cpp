@@ -382,7 +382,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         planning.chooser = &sources.emplace(config.settings().tacticSources, planning.chooser);
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     if (isKept)
-        kept.write(measuredHere);
+        if (Result<Done> const done = kept.write(measuredHere); !done)
+            log.warning(done.error().message);
     if (config.has(BuilderFlag::kDIRECT_IO))
         TENON_TRY(checkDirect(plan));
     if (choice)

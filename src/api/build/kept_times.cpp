@@ -2,7 +2,6 @@
 #include "api/build/kept_times.h"
 
 #include "api/build/builder.h"
-#include "base/kept_file.h"
 #include "base/knobs.h"
 #include "base/sha256.h"
 
@@ -41,19 +40,23 @@ void KeptTimes::read(TimedTactics& times)
     mRead = times.size();
 }
 
-void KeptTimes::write(TimedTactics const& times) const
+Result<Done> KeptTimes::write(TimedTactics const& times, std::chrono::milliseconds patience) const
 {
     if (mPath.empty() || times.size() == mRead)
-        return;
+        return Done{};
     TimedTactics::Entries measured = times.all();
     for (auto const& [key, entry] : mCustom)
         measured.erase(key);
     constexpr size_t kMostFiles{16}; // Each build of the engine and of its libraries has one.
-    KeptFileLock const lock{mPath.parent_path()};
+    KeptFileLock const lock{mPath.parent_path(), patience};
+    if (lock.refusal())
+        return errorOf(ErrorCode::kINVALID_STATE,
+            "times of this build are not kept for the next one: {}; end it if it hangs", *lock.refusal());
     TimedTactics::Entries all = stored(); // Another process may have added some.
     all.merge(measured);
     keepFile(mPath, writeTimes(mOrigin, all));
     keepNewest(mPath.parent_path(), mPath.extension().native(), kMostFiles);
+    return Done{};
 }
 
 KeptTimes keptTimesOf(Builder const& builder)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/build/timing_cache.h"
+#include "base/kept_file.h"
 
 #include <filesystem>
 
@@ -17,8 +18,8 @@ class KeptTimes
     //! Adds what the file has to times of custom layers, whose code may be another one tomorrow: those are not kept. A
     //! file that is damaged or of another origin is as none.
     void read(TimedTactics& times);
-    //! Adds to the file what has been measured since.
-    void write(TimedTactics const& times) const;
+    //! Adds to the file what has been measured since; fails where another process lets nobody write so long.
+    Result<Done> write(TimedTactics const& times, std::chrono::milliseconds patience = KeptFileLock::kPatience) const;
 
   private:
     TimedTactics::Entries stored() const;
