@@ -80,7 +80,7 @@ class WidenedBlock
             mBlock.bias = mBias;
         }
     }
-    void run(TileRow const& tiles, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
+    void run(TileRow const& tiles, Located<T> const& located, int64_t row, int32_t count, int64_t, Fetch fetch)
     {
         Gemm<T> const& g = mStored;
         mBlock.residual = nullptr;
@@ -127,7 +127,8 @@ class WidenedBlock
         for (int64_t panel = 0; panel < tiles.width; panel += kMaxVectors)
         {
             TileFunction const function = panel + kMaxVectors < tiles.width ? tiles.whole : tiles.last;
-            function(Tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch});
+            Tile tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch};
+            function(tile);
             fetch.step = 0;
         }
     }
@@ -152,10 +153,11 @@ class WidenedBlock<float>
           mPanel{panel}
     {
     }
-    void run(TileRow const& tiles, Located<float> const& located, int64_t row, int32_t, Fetch fetch)
+    void run(TileRow const& tiles, Located<float>& located, int64_t row, int32_t, int64_t count, Fetch fetch)
     {
-        tiles.last(Tile{mGemm, mGemm.b, located.pointers, located.active, located.activeCount, row, mPanel, fetch,
-            located.rowStride});
+        Tile tile{mGemm, mGemm.b, located.pointers, located.active, located.activeCount, row, mPanel, fetch,
+            located.rowStride, count};
+        tiles.last(tile);
     }
 
   private:
@@ -170,6 +172,14 @@ TileSet const& tilesOf(int64_t vectors, bool isFew, bool isHalf)
         if (isFew)
             return kFewTiles<T>[vectors - 1];
     return isHalf ? kHalfTiles : kTiles[vectors - 1];
+}
+
+//! Whether half a vector takes half as long as a whole one, so that rows need not share vectors: on a Zen 4, whose units
+//! are half as wide as its registers.
+bool sumsHalves()
+{
+    static bool const is = kHasHalves && __builtin_cpu_is("amdfam19h");
+    return is;
 }
 
 //! Tiles of a block that fetch the next one, `width` panels. Intel's cores have few buffers for what the first cache
@@ -188,8 +198,7 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
 {
     bool const byDots = isByDots(g);
     bool const isFew = g.b == nullptr && !byDots && share.lastRow - share.firstRow <= kFewRows;
-    int64_t const end = g.columns - (panel + width - 1) * kPanel;
-    bool const endsInHalf = end <= kLanes / 2;
+    bool const endsInHalf = g.columns - (panel + width - 1) * kPanel <= kLanes / 2;
     bool const isHalf = width == 1 && endsInHalf && !byDots;
     TileSet const& set = tilesOf<T>(width < kMaxVectors ? width : kMaxVectors, isFew, isHalf);
     WidenedBlock<T> block{g, panel, width, scratch, isFew || byDots};
@@ -204,40 +213,50 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
     bool const hasNext = panel + width < share.lastPanel;
     int64_t const tileCount = (share.lastRow - share.firstRow + set.sizes[0] - 1) / set.sizes[0];
     int64_t const fetching = fetchingTiles(tileCount, width);
+    End const end = !endsInHalf ? End::kWhole : sumsHalves() ? End::kHalves : End::kPairs;
     int64_t const spread = (width * nextStep + fetching - 1) / fetching;
     int64_t const fetchStep = spread < nextStep ? spread : nextStep;
     int64_t tiles{0};
     int32_t kind{0};
-    for (int64_t row = share.firstRow; row < share.lastRow; ++tiles)
+    for (int64_t row = share.firstRow; row < share.lastRow;)
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
         int32_t own{kind};
-        bool const isEven = locator.locateEven(row, set.sizes[kind], located);
+        int64_t count = locator.locateEven(row, share.lastRow, set.sizes[kind], located);
+        bool const isEven = count > 0;
         if (!isEven)
         {
             while (set.sizes[own] > kMaxTileRows)
                 ++own;
             locator.locate(row, set.sizes[own], located);
+            count = 1;
         }
         int32_t const height = set.sizes[own];
         // The first tiles fetch as much of the next block each, the others of a first block the rows of the next tile.
         // An only tile takes no longer than its panels do to arrive: what it fetches would come in their way.
         bool const isOnly = tiles == 0 && row + height >= share.lastRow;
-        Fetch fetch{reinterpret_cast<char const*>(&located), 0};
+        Fetch fetch{reinterpret_cast<char const*>(&located)};
         if (hasNext && !isOnly && tiles < fetching)
-            fetch = {next + tiles * depth * fetchStep, fetchStep};
+        {
+            fetch = {next + tiles * depth * fetchStep, fetchStep, depth * fetchStep};
+            count = count < fetching - tiles ? count : fetching - tiles;
+        }
         else if (panel == share.firstPanel && !isOnly && g.window == nullptr)
-            fetch = {reinterpret_cast<char const*>(located.pointers[0] + height * g.aStride),
-                height * static_cast<int64_t>(sizeof(T))};
-        TileFunction const(&functions)[2][6] = set.functions[isEven ? 1 : 0];
-        TileRow side{width, functions[0][own], functions[endsInHalf ? 1 : 0][own], nullptr};
+        {
+            constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+            fetch = {reinterpret_cast<char const*>(located.pointers[0] + height * g.aStride), height * kSize,
+                height * g.aStride * kSize};
+        }
+        TileFunction const(&functions)[3][6] = set.functions[isEven ? 1 : 0];
+        TileRow side{width, functions[0][own], functions[static_cast<size_t>(end)][own], nullptr};
 #ifdef __AVX512F__
         if (byDots)
             side.dots = kDotTiles[width - 1][own];
 #endif
-        block.run(side, located, row, height, fetch);
-        row += height;
+        block.run(side, located, row, height, count, fetch);
+        row += height * count;
+        tiles += count;
     }
 }
 
@@ -267,8 +286,8 @@ void runByRows(Gemm<float> const& g, GemmShare const& share)
         for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
         {
             bool const endsInHalf = g.columns - panel * kPanel <= kLanes / 2;
-            set.functions[0][endsInHalf ? 1 : 0][kind](
-                Tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{}});
+            Tile tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{}};
+            set.functions[0][endsInHalf ? 1 : 0][kind](tile);
         }
     }
 }

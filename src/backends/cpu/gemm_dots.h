@@ -33,8 +33,10 @@ TENON_DOTS __attribute__((noinline)) void runDotTile(DotTile const& dots)
 {
     Tile const& tile = dots.tile;
     Gemm<float> const& g = tile.gemm;
-    Sums<R, V, false> first;
-    beginSums(tile, first);
+    alignas(64) float from[V * kLanes];
+    findFirst<V>(tile, from);
+    Sums<R, V, End::kWhole> first;
+    beginSums(from, first);
     __m512 sums[R][V];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -80,14 +82,14 @@ TENON_DOTS __attribute__((noinline)) void runDotTile(DotTile const& dots)
                     sums[r][v] = addDot(sums[r][v], _mm512_set1_epi32(rows[r][k].bits), column);
             }
     }
-    Sums<R, V, false> whole;
+    Sums<R, V, End::kWhole> whole;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
         for (int v = 0; v < V; ++v)
             whole.whole[r][v] = {sums[r][v]};
     int64_t const end = g.columns - (tile.panel + V - 1) * kPanel;
-    finish<R, V, false>(tile, whole, end < kLanes ? end : kLanes);
+    finish<R, V, End::kWhole>(tile, whole, end < kLanes ? end : kLanes);
 }
 
 using DotFunction = void (*)(DotTile const&);

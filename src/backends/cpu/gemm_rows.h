@@ -4,6 +4,8 @@
 
 #include "backends/cpu/gemm_tiles.h"
 
+#include <algorithm>
+
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
@@ -37,19 +39,20 @@ class RowLocator
           mIsInside{gemm.window != nullptr && staysInside(*gemm.window)}
     {
     }
-    //! Of rows [row, row + count), when they are equally far apart and no window of theirs leaves its line; else false.
-    bool locateEven(int64_t row, int32_t count, Located<T>& located) const
+    //! How many tiles of `height` rows from `row` on, before `last`, have rows that are equally far apart, and no window
+    //! that leaves its line, and where the first of them lies.
+    int64_t locateEven(int64_t row, int64_t last, int32_t height, Located<T>& located) const
     {
-        if constexpr (!kIsFloat<T> || !kHasEvenTiles)
-            return false;
+        if constexpr (!kIsFloat<T>)
+            return 0;
         Gemm<T> const& g = mGemm;
         if (g.window != nullptr)
-            return locateLine(*g.window, row, count, located);
+            return locateLine(*g.window, row, last, height, located);
         located.pointers[0] = g.a + row * g.aStride;
         located.rowStride = g.aStride;
         located.active[0] = 0;
         located.activeCount = 1;
-        return true;
+        return (last - row) / height;
     }
     //! Of any rows [row, row + count).
     void locate(int64_t row, int32_t count, Located<T>& located) const
@@ -80,14 +83,16 @@ class RowLocator
         int64_t left;
     };
 
-    bool locateLine(GemmWindow const& w, int64_t row, int32_t count, Located<T>& located) const
+    int64_t locateLine(GemmWindow const& w, int64_t row, int64_t last, int32_t height, Located<T>& located) const
     {
         int64_t const line = row / w.outWidth;
         int64_t const x = row - line * w.outWidth;
         int64_t const left = x * w.strideX - w.padLeft;
-        int64_t const reach = (count - 1) * w.strideX + (w.kernelWidth - 1) * w.dilationX;
-        if (x + count > w.outWidth || left < 0 || left + reach >= w.inWidth)
-            return false;
+        int64_t const room = w.inWidth - 1 - left - (w.kernelWidth - 1) * w.dilationX;
+        int64_t const inside = left < 0 || room < 0 ? 0 : room / w.strideX + 1;
+        int64_t const rows = std::min({inside, w.outWidth - x, last - row});
+        if (rows < height)
+            return 0;
         int64_t const image = line / w.outHeight;
         int64_t const top = (line - image * w.outHeight) * w.strideY - w.padTop;
         T const* const first = mGemm.a + image * w.imageStride + left * w.pixelStride;
@@ -103,7 +108,7 @@ class RowLocator
             }
         }
         located.rowStride = w.strideX * w.pixelStride;
-        return true;
+        return rows / height;
     }
     void findCorners(GemmWindow const& w, int64_t row, int32_t count, Corner* corners) const
     {

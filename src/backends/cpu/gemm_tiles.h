@@ -20,9 +20,9 @@ class RowElements
         for (int r = 0; r < R; ++r)
             mRows[r] = rows[r];
     }
-    __attribute__((always_inline)) F16 operator()(int r, int64_t k) const
+    __attribute__((always_inline)) float const& operator()(int r, int64_t k) const
     {
-        return splat(mRows[r][k]);
+        return mRows[r][k];
     }
     __attribute__((always_inline)) void next() {}
 
@@ -43,10 +43,10 @@ class RowElements<R, true>
         for (int i = 0; i < kThirds; ++i)
             mThirds[i] = rows[0] + 3 * i * stride;
     }
-    __attribute__((always_inline)) F16 operator()(int r, int64_t) const
+    __attribute__((always_inline)) float const& operator()(int r, int64_t) const
     {
         float const* const from = mThirds[r / 3];
-        return splat(r % 3 == 0 ? *from : from[r % 3 == 1 ? mStride : mTwice]);
+        return r % 3 == 0 ? *from : from[r % 3 == 1 ? mStride : mTwice];
     }
     //! Says that the addresses may be any, or the compiler would keep one per row after all.
     __attribute__((always_inline)) void next()
@@ -67,83 +67,105 @@ class RowElements<R, true>
 };
 
 //! Adds the products of one segment to the sums: rows times panels `panelStride` apart. B: what the panels are stored
-//! as; with `Half` floats. With `Fetches` the prefetches go along, which take a slot of every step.
-template <bool Fetches, typename B, int R, int V, bool Half, bool Even>
-TENON_INLINE void addSegment(
-    Sums<R, V, Half>& sums, RowElements<R, Even> rows, B const* b, int64_t panelStride, int64_t length, Fetch& fetch)
+//! as; floats unless the end is whole. With `Fetches` the prefetches go along, which take a slot of every step.
+template <bool Fetches, typename B, int R, int V, End E, bool Even>
+TENON_INLINE void addSegment(Sums<R, V, E>& sums, RowElements<R, Even> rows, B const* b, int64_t panelStride,
+    int64_t length, char const* ahead, int64_t step)
 {
-    constexpr int kWhole{Sums<R, V, Half>::kWhole};
-    char const* ahead = fetch.from;
+    constexpr int kWhole{Sums<R, V, E>::kWhole};
     for (int64_t k = 0; k < length; ++k)
     {
         F16 column[kWhole == 0 ? 1 : kWhole];
-        F16 lastColumn;
+        F16 lastPair;
+        F8 lastHalf;
         F16 even; // The element of the row before.
 #pragma GCC unroll 8
         for (int v = 0; v < kWhole; ++v)
             column[v] = load(b + v * panelStride);
-        if constexpr (Half)
-            lastColumn = twice(load8(b + kWhole * panelStride));
+        if constexpr (E == End::kPairs)
+            lastPair = twice(load8(b + kWhole * panelStride));
+        if constexpr (E == End::kHalves)
+            lastHalf = load8(b + kWhole * panelStride);
         b += kPanel;
         if constexpr (Fetches)
         {
             _mm_prefetch(ahead, _MM_HINT_T1);
-            ahead += fetch.step;
+            ahead += step;
         }
 #pragma GCC unroll 32
         for (int r = 0; r < R; ++r)
         {
-            F16 const element = rows(r, k);
+            if constexpr (E == End::kHalves)
+                sums.halves[r] = fma(F8{_mm256_set1_ps(rows(r, k))}, lastHalf, sums.halves[r]);
+            if constexpr (E == End::kHalves && kWhole == 0)
+                continue;
+            F16 const element = splat(rows(r, k));
 #pragma GCC unroll 8
             for (int v = 0; v < kWhole; ++v)
                 sums.whole[r][v] = fma(element, column[v], sums.whole[r][v]);
-            if constexpr (Half)
+            if constexpr (E == End::kPairs)
                 if (r % 2 == 1 || r + 1 == R)
                     sums.pairs[r / 2] =
-                        fma(joinHalves(r % 2 == 1 ? even : element, element), lastColumn, sums.pairs[r / 2]);
+                        fma(joinHalves(r % 2 == 1 ? even : element, element), lastPair, sums.pairs[r / 2]);
             even = element;
         }
         rows.next();
     }
-    fetch.from = ahead;
 }
 
-template <typename B, int R, int V, bool Half, bool Even>
-__attribute__((noinline)) void runTile(Tile const& tile)
+//! `kept` is read anew for each segment, as are `first` and what a tile stores behind it: what the compiler would keep
+//! meanwhile it keeps in registers of vectors, from where an address comes behind all products that wait there.
+template <typename B, int R, int V, End E, bool Even>
+TENON_INLINE void addProducts(Tile* const volatile& kept, Sums<R, V, E>& sums)
 {
-    // In memory while the sums take the registers: left to itself, the compiler keeps addresses in those of vectors.
-    Tile const* const volatile kept = &tile;
-    Gemm<float> const& g = tile.gemm;
-    Sums<R, V, Half> sums;
-    beginSums(tile, sums);
-    int64_t const length = g.length;
-    int64_t const panelStride = g.segments * length * kPanel;
-    B const* const panel = static_cast<B const*>(tile.panels) + tile.panel * panelStride;
-    float const* const* rows = tile.rows;
-    Fetch fetch = tile.fetch;
-    for (int64_t s = 0; s < tile.activeCount; ++s, rows += Even ? 1 : R)
+    for (int64_t s = 0; s < kept->activeCount; ++s)
     {
-        B const* const b = panel + tile.active[s] * length * kPanel;
-        RowElements<R, Even> const elements{rows, tile.rowStride};
-        if (fetch.step != 0)
-            addSegment<true>(sums, elements, b, panelStride, length, fetch);
+        Tile const& tile = *kept;
+        int64_t const length = tile.gemm.length;
+        B const* const b = static_cast<B const*>(tile.first) + tile.active[s] * length * kPanel;
+        RowElements<R, Even> const elements{tile.rows + s * (Even ? 1 : R), tile.rowStride};
+        char const* const ahead = tile.fetch.from + s * length * tile.fetch.step;
+        if (tile.fetch.step != 0)
+            addSegment<true>(sums, elements, b, tile.panelStride, length, ahead, tile.fetch.step);
         else
-            addSegment<false>(sums, elements, b, panelStride, length, fetch);
+            addSegment<false>(sums, elements, b, tile.panelStride, length, ahead, 0);
     }
-    Tile const& same = *kept;
-    int64_t const end = same.gemm.columns - (same.panel + V - 1) * kPanel;
-    finish<R, V, Half>(same, sums, end < kLanes ? end : kLanes);
 }
 
-using TileFunction = void (*)(Tile const&);
+//! What stands between the products of one tile and of the next is to be short: a processor that works out of order looks
+//! some three hundred instructions ahead.
+template <typename B, int R, int V, End E, bool Even>
+__attribute__((noinline)) void runTile(Tile& tile)
+{
+    tile.panelStride = tile.gemm.segments * tile.gemm.length * kPanel;
+    tile.first = static_cast<B const*>(tile.panels) + tile.panel * tile.panelStride;
+    Tile* const volatile kept = &tile;
+    alignas(64) float first[V * kLanes];
+    findFirst<V>(tile, first);
+    asm volatile("" : : "r"(first) : "memory");
+    for (;;)
+    {
+        Sums<R, V, E> sums;
+        beginSums(first, sums);
+        addProducts<B, R, V, E, Even>(kept, sums);
+        Tile& same = *kept;
+        int64_t const end = same.gemm.columns - (same.panel + V - 1) * kPanel;
+        finish<R, V, E>(same, sums, end < kLanes ? end : kLanes);
+        if (!Even || --same.count == 0)
+            return;
+        same.goDown(R);
+    }
+}
+
+using TileFunction = void (*)(Tile&);
 
 //! Without AVX-512 six rows at most leave registers for their addresses.
 #ifdef __AVX512F__
 constexpr int64_t kMaxVectors{4};
-constexpr bool kHasEvenTiles{true};
+constexpr bool kHasHalves{true};
 #else
 constexpr int64_t kMaxVectors{1};
-constexpr bool kHasEvenTiles{false};
+constexpr bool kHasHalves{false};
 #endif
 
 //! Tiles of V vectors: as many rows as fit the registers, and the sizes that remainders are put together from. Those of
@@ -151,14 +173,14 @@ constexpr bool kHasEvenTiles{false};
 struct TileSet
 {
     int32_t sizes[6];
-    TileFunction functions[2][2][6]; //!< Any and even rows; whole, and with half a vector at the end.
+    TileFunction functions[2][3][6]; //!< Any and even rows; the ends.
 };
 
-template <typename B, int R, int V, bool Half, bool Even>
+template <typename B, int R, int V, End E, bool Even>
 constexpr TileFunction tileFunction()
 {
-    if constexpr (Even ? kHasEvenTiles : R <= kMaxTileRows)
-        return &runTile<B, R, V, Half, Even>;
+    if constexpr ((Even || R <= kMaxTileRows) && (E != End::kHalves || kHasHalves))
+        return &runTile<B, R, V, E, Even>;
     else
         return nullptr;
 }
@@ -167,8 +189,10 @@ template <int V, int... R>
 constexpr TileSet tileSet()
 {
     return {{R...},
-        {{{tileFunction<float, R, V, false, false>()...}, {tileFunction<float, R, V, true, false>()...}},
-            {{tileFunction<float, R, V, false, true>()...}, {tileFunction<float, R, V, true, true>()...}}}};
+        {{{tileFunction<float, R, V, End::kWhole, false>()...}, {tileFunction<float, R, V, End::kPairs, false>()...},
+             {tileFunction<float, R, V, End::kHalves, false>()...}},
+            {{tileFunction<float, R, V, End::kWhole, true>()...}, {tileFunction<float, R, V, End::kPairs, true>()...},
+                {tileFunction<float, R, V, End::kHalves, true>()...}}}};
 }
 
 //! Tiles of one vector of which at most half is columns.
@@ -176,8 +200,10 @@ template <int... R>
 constexpr TileSet halfTileSet()
 {
     return {{R...},
-        {{{tileFunction<float, R, 1, true, false>()...}, {tileFunction<float, R, 1, true, false>()...}},
-            {{tileFunction<float, R, 1, true, true>()...}, {tileFunction<float, R, 1, true, true>()...}}}};
+        {{{}, {tileFunction<float, R, 1, End::kPairs, false>()...},
+             {tileFunction<float, R, 1, End::kHalves, false>()...}},
+            {{}, {tileFunction<float, R, 1, End::kPairs, true>()...},
+                {tileFunction<float, R, 1, End::kHalves, true>()...}}}};
 }
 
 //! Tiles of few rows on panels that become floats as they are read: written down as floats first, they would be read
@@ -185,9 +211,10 @@ constexpr TileSet halfTileSet()
 template <typename B, int V>
 constexpr TileSet fewRows()
 {
-    return {{4, 2, 1},
-        {{{&runTile<B, 4, V, false, false>, &runTile<B, 2, V, false, false>, &runTile<B, 1, V, false, false>},
-            {&runTile<B, 4, V, false, false>, &runTile<B, 2, V, false, false>, &runTile<B, 1, V, false, false>}}}};
+    constexpr TileFunction k4{&runTile<B, 4, V, End::kWhole, false>};
+    constexpr TileFunction k2{&runTile<B, 2, V, End::kWhole, false>};
+    constexpr TileFunction k1{&runTile<B, 1, V, End::kWhole, false>};
+    return {{4, 2, 1}, {{{k4, k2, k1}, {k4, k2, k1}, {k4, k2, k1}}}};
 }
 inline constexpr int64_t kFewRows{8};
 
