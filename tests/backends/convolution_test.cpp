@@ -113,6 +113,9 @@ TEST(CpuConvolution, windows)
     expectForm({{1, 10, 9, 8}, 40, {1, 3}, 1, {2, 1}, {1, 1}, {0, 0}, {1, 2}});
     expectForm({{1, 10, 9, 8}, 7, {5, 1}, 1, {1, 2}, {1, 1}, {2, 0}, {1, 0}});
     expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
+    // Lines of several tiles.
+    expectForm({{1, 9, 5, 131}, 40, {3, 3}, 1, {2, 2}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 9, 3, 75}, 24, {1, 3}, 1, {1, 1}, {1, 2}, {0, 1}, {0, 0}});
 }
 
 //! Windows of whole packs of channels, some beside the image, so few that GPUs share out their depth.

@@ -107,6 +107,27 @@ TEST(CpuProduct, randomSizes)
     }
 }
 
+//! Several tiles of one height, then what they leave; whole and half vectors of columns at the end.
+TEST(CpuProduct, tilesBelowEachOther)
+{
+    std::array<Epilogue, 4> const epilogues{Epilogue{}, Epilogue{{{EpilogueKind::kRelu}}},
+        Epilogue{{{EpilogueKind::kHardSwish, 0.2F, 0.5F}}}, Epilogue{{{EpilogueKind::kAdd}, {EpilogueKind::kRelu}}}};
+    for (auto const& [m, k, n] :
+        std::vector<std::array<int64_t, 3>>{{97, 16, 24}, {200, 24, 71}, {130, 33, 8}, {75, 64, 300}, {53, 5, 40}})
+        for (Epilogue const& epilogue : epilogues)
+        {
+            MatrixMultiply layer;
+            layer.alpha = k == 33 ? 0.25F : 1.0F;
+            layer.epilogue = epilogue;
+            std::vector<Operand> operands{
+                input(randomTensor({m, k})), weight(randomTensor({k, n})), weight(randomTensor({n}))};
+            if (epilogue.extraInputs() > 0)
+                operands.push_back(input(randomTensor({m, n})));
+            SCOPED_TRACE(fmt::format("{} x {} x {}, {} steps", m, k, n, epilogue.steps.size()));
+            expectKernels(layer, std::move(operands), "panels");
+        }
+}
+
 TEST(CpuProduct, manyTiles)
 {
     MatrixMultiply layer;

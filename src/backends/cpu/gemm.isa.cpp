@@ -174,8 +174,8 @@ TileSet const& tilesOf(int64_t vectors, bool isFew, bool isHalf)
     return isHalf ? kHalfTiles : kTiles[vectors - 1];
 }
 
-//! Whether half a vector takes half as long as a whole one, so that rows need not share vectors: on a Zen 4, whose units
-//! are half as wide as its registers.
+//! Whether half a vector takes half as long as a whole one, so that rows need not share vectors: on a Zen 4, whose
+//! units are half as wide as its registers.
 bool sumsHalves()
 {
     static bool const is = kHasHalves && __builtin_cpu_is("amdfam19h");

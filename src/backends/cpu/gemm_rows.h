@@ -39,8 +39,8 @@ class RowLocator
           mIsInside{gemm.window != nullptr && staysInside(*gemm.window)}
     {
     }
-    //! How many tiles of `height` rows from `row` on, before `last`, have rows that are equally far apart, and no window
-    //! that leaves its line, and where the first of them lies.
+    //! How many tiles of `height` rows from `row` on, before `last`, have rows that are equally far apart, and no
+    //! window that leaves its line; and where the first of them lies.
     int64_t locateEven(int64_t row, int64_t last, int32_t height, Located<T>& located) const
     {
         if constexpr (!kIsFloat<T>)

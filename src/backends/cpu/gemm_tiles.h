@@ -113,8 +113,8 @@ TENON_INLINE void addSegment(Sums<R, V, E>& sums, RowElements<R, Even> rows, B c
     }
 }
 
-//! `kept` is read anew for each segment, as are `first` and what a tile stores behind it: what the compiler would keep
-//! meanwhile it keeps in registers of vectors, from where an address comes behind all products that wait there.
+//! `kept` is read anew for each segment: what the compiler would keep meanwhile it keeps in registers of vectors, from
+//! where an address comes behind all products that wait there.
 template <typename B, int R, int V, End E, bool Even>
 TENON_INLINE void addProducts(Tile* const volatile& kept, Sums<R, V, E>& sums)
 {
@@ -132,8 +132,8 @@ TENON_INLINE void addProducts(Tile* const volatile& kept, Sums<R, V, E>& sums)
     }
 }
 
-//! What stands between the products of one tile and of the next is to be short: a processor that works out of order looks
-//! some three hundred instructions ahead.
+//! What stands between the products of one tile and of the next is to be short: a processor that works out of order
+//! looks some three hundred instructions ahead.
 template <typename B, int R, int V, End E, bool Even>
 __attribute__((noinline)) void runTile(Tile& tile)
 {
