@@ -391,6 +391,12 @@ Value expandTo(Node& node, Value const& x, Extents const& shape)
     return changes ? slice(node, source, cut, "expand") : source;
 }
 
+Value zerosLike(Node& node, Value const& x)
+{
+    return x.isConstant() ? node.filled(0.0, x.type(), x.shape())
+                          : expandTo(node, node.scalar(0.0, x.type()), extentsOf(node, x));
+}
+
 Value range(Node& node, Extent const& count, Extent const& start, Extent const& step)
 {
     nvinfer1::ITensor& dimensions = node.tensor(tensorOf(node, Extents{count}));

@@ -70,6 +70,8 @@ Value slice(Node& node, Value const& x, Cut const& cut, std::string_view role = 
 Value sliceAxis(Node& node, Value const& x, int32_t axis, Extent const& begin, Extent const& size);
 //! x repeated along extents of 1 up to the given shape, which has at least x's rank.
 Value expandTo(Node& node, Value const& x, Extents const& shape);
+//! Zeros of x's type and shape: a constant where x is one.
+Value zerosLike(Node& node, Value const& x);
 //! start, start + step, … as int64 [count].
 Value range(Node& node, Extent const& count, Extent const& start, Extent const& step);
 Value iota(Node& node, Extent const& count, int64_t start = 0, int64_t step = 1);

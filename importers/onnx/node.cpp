@@ -4,6 +4,7 @@
 #include "network.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::onnx
 {
@@ -13,6 +14,15 @@ namespace
 using ::onnx::AttributeProto;
 
 } // namespace
+
+int32_t narrowed(int64_t number, std::string_view what)
+{
+    if (number < std::numeric_limits<int32_t>::min() || number > std::numeric_limits<int32_t>::max())
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} is {}: more than 32 bits", what, number));
+    }
+    return static_cast<int32_t>(number);
+}
 
 Node::Node(Network& network, ::onnx::NodeProto const& proto, int index, int64_t opset, std::vector<Value> inputs)
     : mNetwork{network},
@@ -125,6 +135,11 @@ int64_t Node::intOr(std::string_view name, int64_t otherwise) const
 {
     AttributeProto const* const found = attribute(name, AttributeProto::INT);
     return found != nullptr ? found->i() : otherwise;
+}
+
+int32_t Node::int32Or(std::string_view name, int32_t otherwise) const
+{
+    return narrowed(intOr(name, otherwise), name);
 }
 
 float Node::floatOr(std::string_view name, float otherwise) const

@@ -16,6 +16,9 @@ using Outputs = std::vector<Value>;
 using nvinfer1::DataType;
 using nvonnxparser::ErrorCode;
 
+//! The same number in 32 bits; fails where it has more.
+int32_t narrowed(int64_t number, std::string_view what);
+
 //! All calls throw Failure when the model is wrong or asks for what is not supported.
 class Node
 {
@@ -67,6 +70,8 @@ class Node
     // ---- Attributes
     bool hasAttribute(std::string_view name) const;
     int64_t intOr(std::string_view name, int64_t otherwise) const;
+    //! Fails where the attribute is beyond 32 bits.
+    int32_t int32Or(std::string_view name, int32_t otherwise) const;
     float floatOr(std::string_view name, float otherwise) const;
     std::string stringOr(std::string_view name, std::string const& otherwise) const;
     Integers intsOr(std::string_view name, Integers const& otherwise) const;
@@ -116,6 +121,7 @@ class Node
     Value softmax(Value const& x, int32_t axis);
     Value unsqueeze(Value const& x, std::vector<int32_t> const& axes);
     Value squeeze(Value const& x, std::vector<int32_t> const& axes);
+    //! `order` has one axis of x for each.
     Value transpose(Value const& x, std::vector<int32_t> const& order);
     //! To extents of which one may be −1 (the rest) and any 0 (when `zeroCopies`, the input's).
     Value reshape(Value const& x, Shape const& shape, bool zeroCopies = false);

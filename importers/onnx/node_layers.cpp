@@ -109,10 +109,19 @@ Constant integerConstantOf(Model& model, Integers const& elements, DataType type
     }
 }
 
-uint32_t maskOf(std::vector<int32_t> const& axes)
+//! A bit per axis; fails where the operand has no such axis.
+uint32_t maskOf(std::vector<int32_t> const& axes, Value const& x)
 {
-    return std::accumulate(
-        axes.begin(), axes.end(), uint32_t{0}, [](uint32_t mask, int32_t axis) { return mask | 1U << axis; });
+    uint32_t mask{0};
+    for (int32_t const axis : axes)
+    {
+        if (axis < 0 || axis >= x.rank())
+        {
+            fail(ErrorCode::kINVALID_NODE, fmt::format("axis {} is asked of {}", axis, shapeText(x.shape())));
+        }
+        mask |= 1U << axis;
+    }
+    return mask;
 }
 
 } // namespace
@@ -224,13 +233,13 @@ Value Node::cast(Value const& x, DataType type)
 
 Value Node::reduce(Value const& x, nvinfer1::ReduceOperation operation, std::vector<int32_t> const& axes, bool keep)
 {
-    return output(api().addReduce(tensor(x), operation, maskOf(axes), keep), "reduce");
+    return output(api().addReduce(tensor(x), operation, maskOf(axes, x), keep), "reduce");
 }
 
 Value Node::softmax(Value const& x, int32_t axis)
 {
     nvinfer1::ISoftMaxLayer* const layer = added(api().addSoftMax(tensor(x)), "softmax");
-    layer->setAxes(1U << axis);
+    layer->setAxes(maskOf({axis}, x));
     return layer->getOutput(0);
 }
 
@@ -283,6 +292,11 @@ Value Node::squeeze(Value const& x, std::vector<int32_t> const& axes)
 
 Value Node::transpose(Value const& x, std::vector<int32_t> const& order)
 {
+    if (static_cast<int32_t>(order.size()) != x.rank() || order.size() > nvinfer1::Dims::MAX_DIMS)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} takes an operand of rank {}, not {}", op(), order.size(), shapeText(x.shape())));
+    }
     nvinfer1::IShuffleLayer* const layer = added(api().addShuffle(tensor(x)), "transpose");
     nvinfer1::Permutation permutation{};
     std::iota(std::begin(permutation.order), std::end(permutation.order), 0);

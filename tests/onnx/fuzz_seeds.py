@@ -134,6 +134,18 @@ nested <by> (a, b) => (x)
     t = own.scaled <factor: float = @by> (a)
     x = Add (t, b)
 }""",
+    "drawn": """
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[n,4] x) => (float[n,4] y, int32[n,3] z, float[2,1,1] w)
+{
+    a = RandomNormal <shape = [4], seed = 1.0> ()
+    b = RandomUniform <shape = [2,4,3], seed = 2.0, low = 0.5> ()
+    c = RandomNormalLike <seed = 3.0> (x)
+    d = Add (c, a)
+    y = Add (d, x)
+    z = Multinomial <sample_size = 3, seed = 4.0> (x)
+    w = GlobalLpPool <p = 3> (b)
+}""",
     "run_time_shapes": """
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[a,b] x, int64[2] shape, int64 from, int64 to, bool[a,b] mask) => (float[c,d] y, int64[k] r, int64[2,m] n)
@@ -188,9 +200,22 @@ def package_cases() -> list[tuple[str, bytes]]:
 
 def contrib_cases() -> list[tuple[str, bytes]]:
     """What exporters and quantizers write beside the standard's operators, static and dynamic."""
-    from test_contrib import ONES
+    from test_contrib import ONES, One, bytes_, floats, scale, zero
 
-    models = [(str(one), one.model(dynamic).SerializeToString()) for one in ONES for dynamic in (False, True)]
+    # These are tested in other ways than beside ONNX Runtime.
+    mean = One("QLinearReduceMean", [bytes_(3, 4, 5), scale(0.02), zero(120), scale(0.015), zero(100)],
+               {"axes": [0, 2], "keepdims": 0}, known=(1, 2, 3, 4))  # fmt: skip
+    lstm = One("DynamicQuantizeLSTM",
+               [floats(3, 2, 4), bytes_(1, 4, 16), bytes_(1, 4, 16), floats(1, 32), None, None, None, None,
+                floats(1, 16), bytes_(1, 16), floats(1), bytes_(1)],
+               {"hidden_size": 4}, known=(1, 2, 3, 8, 9, 10, 11), outputs=("y", "h", "c"))  # fmt: skip
+    coarse = [One("MatMulNBits", [floats(3, 40), bytes_(6, blocks, bytes_of), floats(6 * blocks), points],
+                  {"K": 40, "N": 6, "bits": bits, "block_size": block}, known=(1, 2, 3))
+              for block, blocks, bits, bytes_of, points in (
+                  (64, 1, 4, 32, bytes_(6)), (16, 3, 2, 4, bytes_(6)), (40, 1, 8, 40, bytes_(6)),
+                  (16, 3, 4, 8, floats(18)))]  # fmt: skip
+    ones = [*ONES, mean, lstm, *coarse]
+    models = [(str(one), one.model(dynamic).SerializeToString()) for one in ones for dynamic in (False, True)]
     return [(name, model) for name, model in models if len(model) <= LARGEST]
 
 

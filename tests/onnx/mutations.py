@@ -42,8 +42,16 @@ SCHEMAS = [schema for schema in onnx.defs.get_all_schemas() if schema.domain == 
 OPERATORS = [schema.name for schema in SCHEMAS]
 MICROSOFT = ["Gelu", "FastGelu", "BiasGelu", "SkipLayerNormalization", "Attention", "MultiHeadAttention", "QAttention"]
 MICROSOFT += ["RotaryEmbedding", "GroupQueryAttention", "MatMulNBits", "QuickGelu", "FusedMatMul", "QLinearAdd"]
+MICROSOFT += ["TransposeMatMul", "SkipSimplifiedLayerNormalization", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"]
+MICROSOFT += ["QLinearMul", "QLinearConcat", "QLinearSoftmax", "QLinearAveragePool", "QLinearGlobalAveragePool"]
+MICROSOFT += ["QLinearReduceMean", "QLinearWhere", "QLinearSigmoid", "QLinearLeakyRelu", "QGemm", "DynamicQuantizeLSTM"]
+MICROSOFT += ["QuantizeLinear", "DequantizeLinear"]
+SWITCHES = [(name, int(Attribute.INT)) for name in ("transBatchA", "transBatchB", "channels_last", "do_rotary", "bits")]
+SWITCHES += [
+    (name, int(Attribute.INT)) for name in ("unidirectional", "num_heads", "kv_num_heads", "block_size", "K", "N")
+]
 ATTRIBUTES = sorted(
-    {(name, int(one.type.value)) for schema in SCHEMAS for name, one in schema.attributes.items()},
+    {(name, int(one.type.value)) for schema in SCHEMAS for name, one in schema.attributes.items()} | set(SWITCHES),
 )
 
 

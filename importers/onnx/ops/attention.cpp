@@ -4,6 +4,7 @@
 #include "../network.h"
 #include "../subgraph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -139,14 +140,16 @@ Value visibleBy(Node& node, Sight const& sight, Extent const& rows, Extent const
         Value const offset = sight.offsets.exists() ? sight.offsets : tensorOf(node, {sight.offset});
         at = sight.offsets.exists() || !sight.offset.is(0) ? added(node, at, offset) : at;
         auto const moved = [&](int64_t by) { return by == 0 ? at : added(node, at, node.integerConstant({by})); };
-        int64_t const right = sight.isCausal ? 0 : sight.right;
+        constexpr int64_t kFar{std::numeric_limits<int32_t>::max()}; // No more keys than that.
+        int64_t const right = sight.isCausal ? 0 : std::min(sight.right, kFar);
         if (right >= 0)
         {
             result = node.binary(key, moved(right + 1), ElementWiseOperation::kLESS);
         }
         if (sight.left >= 0)
         {
-            result = bothOf(node, result, node.binary(moved(-sight.left - 1), key, ElementWiseOperation::kLESS));
+            result = bothOf(
+                node, result, node.binary(moved(-std::min(sight.left, kFar) - 1), key, ElementWiseOperation::kLESS));
         }
     }
     if (sight.lengths.exists())
@@ -247,7 +250,7 @@ Value rotated(Node& node, Value const& x, Rotation const& rotation)
     }
     nvinfer1::IRotaryEmbeddingLayer* const layer =
         node.added(node.api().addRotaryEmbedding(node.tensor(x), node.tensor(cosines), node.tensor(sines),
-                       rotation.interleaved, static_cast<int32_t>(rotation.columns)),
+                       rotation.interleaved, narrowed(rotation.columns, "the number of columns that are turned")),
             "rotary");
     if (positions.exists())
     {
@@ -283,7 +286,7 @@ Value maskOfLength(Node& node, Value const& mask, Extent const& keys)
 
 DataType softmaxTypeOf(Node& node)
 {
-    return node.hasAttribute("softmax_precision") ? typeOfOnnx(static_cast<int32_t>(node.intOr("softmax_precision", 1)))
+    return node.hasAttribute("softmax_precision") ? typeOfOnnx(node.int32Or("softmax_precision", 1))
                                                   : wideOf(node.in(0).type());
 }
 

@@ -126,7 +126,7 @@ Outputs importBitShift(Node& node)
 Outputs importBitCast(Node& node)
 {
     Value const x = node.in(0);
-    auto const to = static_cast<int32_t>(node.intOr("to", 0));
+    auto const to = node.int32Or("to", 0);
     Held const* const held = heldBy(to);
     DataType const type = typeOfOnnx(to);
     if (x.type() == DataType::kBOOL && (type == DataType::kUINT8 || type == DataType::kINT8) && held == nullptr)

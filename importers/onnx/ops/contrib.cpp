@@ -1,9 +1,6 @@
 // Operators of the domain com.microsoft, which exporters and optimizers of ONNX Runtime write.
-#include "../operators.h"
+#include "normalization.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 
 namespace tenon::onnx
@@ -14,8 +11,6 @@ namespace
 using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::MatrixOperation;
-using nvinfer1::ReduceOperation;
-using nvinfer1::UnaryOperation;
 
 Value sumOf(Node& node, Value const& a, Value const& b)
 {
@@ -57,21 +52,22 @@ Value normalizedRows(Node& node, Value const& x, Value const& scale, Value const
 {
     float const epsilon = node.floatOr("epsilon", hasMean ? 1e-12F : 1e-6F);
     int32_t const rank = x.rank();
-    Value const gamma = node.withRank(scale, rank);
-    if (hasMean)
+    if (rank < 1 || scale.rank() > rank || (shift.exists() && shift.rank() > rank))
     {
-        Value const beta = node.withRank(shift.exists() ? shift : node.filled(0.0, scale.type(), scale.shape()), rank);
-        nvinfer1::INormalizationLayer* const layer = node.added(
-            node.api().addNormalizationV2(node.tensor(x), node.tensor(gamma), node.tensor(beta), 1U << (rank - 1)),
-            "normalization");
-        layer->setEpsilon(epsilon);
-        return layer->getOutput(0);
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} of {} with a scale of {}", node.op(), shapeText(x.shape()), shapeText(scale.shape())));
     }
-    Value const wide = node.cast(x, wideOf(x.type()));
-    Value const mean = node.reduce(productOf(node, wide, wide), ReduceOperation::kAVG, {rank - 1}, true);
-    Value const root =
-        node.unary(sumOf(node, mean, node.scalar(static_cast<double>(epsilon), wide.type())), UnaryOperation::kSQRT);
-    return productOf(node, node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type()), gamma);
+    if (!hasMean)
+    {
+        return byRootMeanSquare(node, x, scale, rank - 1, epsilon).normalized;
+    }
+    Value const gamma = node.withRank(scale, rank);
+    Value const beta = node.withRank(shift.exists() ? shift : zerosLike(node, scale), rank);
+    nvinfer1::INormalizationLayer* const layer = node.added(
+        node.api().addNormalizationV2(node.tensor(x), node.tensor(gamma), node.tensor(beta), 1U << (rank - 1)),
+        "normalization");
+    layer->setEpsilon(epsilon);
+    return layer->getOutput(0);
 }
 
 //! What is normalized is output 3 besides; mean and deviation are not told.
@@ -101,11 +97,6 @@ Outputs importSkipSimplifiedLayerNorm(Node& node)
     return skipNormalization(node, false);
 }
 
-Outputs importSimplifiedLayerNorm(Node& node)
-{
-    return {normalizedRows(node, node.in(0), node.in(1), {}, false)};
-}
-
 Value swapped(Node& node, Value const& x, int32_t a, int32_t b)
 {
     std::vector<int32_t> order(static_cast<size_t>(x.rank()));
@@ -122,6 +113,11 @@ Outputs importFusedMatMul(Node& node)
         if (node.intOr(batch, 0) == 0)
         {
             return x;
+        }
+        if (x.rank() < 2)
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("{} with {} of an operand of shape {}", node.op(), batch, shapeText(x.shape())));
         }
         std::vector<int32_t> order(static_cast<size_t>(x.rank()));
         std::iota(order.begin(), order.end(), 1);
@@ -156,7 +152,6 @@ Outputs importRotary(Node& node)
                 shapeText(positions.shape()), shapeText(cosines.shape()), shapeText(sines.shape())));
     }
     Extents const own = extentsOf(node, x);
-    int64_t const turned = node.intOr("rotary_embedding_dim", 0);
     int64_t heads = node.intOr("num_heads", 0);
     int64_t const pairs = cosines.shape().back();
     if (isFlat)
@@ -184,7 +179,7 @@ Outputs importRotary(Node& node)
     at = expandTo(node, at, {batch, length});
     nvinfer1::IRotaryEmbeddingLayer* const layer =
         node.added(node.api().addRotaryEmbedding(node.tensor(x), node.tensor(cosines), node.tensor(sines),
-                       node.intOr("interleaved", 0) != 0, static_cast<int32_t>(turned)),
+                       node.intOr("interleaved", 0) != 0, node.int32Or("rotary_embedding_dim", 0)),
             "rotary");
     layer->setInput(3, node.tensor(at));
     Value result = node.result(*layer);
@@ -203,7 +198,6 @@ constexpr Operator kContribTable[]{
     {"Gelu", importErfGelu},
     {"QuickGelu", importQuickGelu},
     {"RotaryEmbedding", importRotary},
-    {"SimplifiedLayerNormalization", importSimplifiedLayerNorm},
     {"SkipLayerNormalization", importSkipLayerNorm},
     {"SkipSimplifiedLayerNormalization", importSkipSimplifiedLayerNorm},
     {"TransposeMatMul", importFusedMatMul},

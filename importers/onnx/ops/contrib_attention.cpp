@@ -143,7 +143,10 @@ Outputs attendJointly(Node& node, Value const& projected, Value const& mask, Val
     int64_t const heads = node.intOr("num_heads", 0);
     int64_t const columns = projected.shape().back();
     Shape const sizes = node.intsOr("qkv_hidden_sizes", Shape(3, columns / 3));
-    if (projected.rank() != 3 || columns < 3 || sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != columns)
+    bool const isCut = projected.rank() == 3 && columns >= 3 && sizes.size() == 3
+        && std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size > 0 && size < columns; })
+        && sizes[0] + sizes[1] + sizes[2] == columns;
+    if (!isCut)
     {
         fail(ErrorCode::kINVALID_NODE,
             fmt::format("{}: {} is not cut into {}", node.op(), shapeText(projected.shape()), shapeText(sizes)));
@@ -214,7 +217,8 @@ Outputs importGroupQuery(Node& node)
     refuseInputs(node, {11});
     int64_t const heads = node.intOr("num_heads", 0);
     int64_t const few = node.intOr("kv_num_heads", 0);
-    if (heads < 1 || few < 1 || heads % few != 0 || node.intOr("smooth_softmax", 0) == 1)
+    constexpr int64_t kMost{1 << 20}; // The sum of all is counted below.
+    if (heads < 1 || heads > kMost || few < 1 || heads % few != 0 || node.intOr("smooth_softmax", 0) == 1)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
             fmt::format("GroupQueryAttention of {} heads for {}, smooth_softmax {}", heads, few,

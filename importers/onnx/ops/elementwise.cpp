@@ -163,7 +163,7 @@ Outputs importCast(Node& node)
     {
         node.warnOnce(noteOfDouble());
     }
-    return {castTo(node, node.in(0), static_cast<int32_t>(to))};
+    return {castTo(node, node.in(0), narrowed(to, "to"))};
 }
 
 Outputs importCastLike(Node& node)

@@ -49,6 +49,13 @@ FewBits fewBitsOf(Node& node)
     return f;
 }
 
+//! How many bytes hold rows of numbers of so many bits, each row in whole bytes; fails where that is beyond counting.
+int64_t bytesOfRows(int64_t rows, int64_t each, int64_t bits)
+{
+    int64_t const perByte = 8 / bits;
+    return volumeOf({rows, each / perByte + (each % perByte != 0 ? 1 : 0)});
+}
+
 uint8_t const* bytesOfInput(Constant const& constant, DataType type, int64_t count, char const* what)
 {
     if (constant.type != type || constant.count != count)
@@ -63,7 +70,7 @@ uint8_t const* bytesOfInput(Constant const& constant, DataType type, int64_t cou
 //! Signed numbers: the middle of the range is taken off.
 Value signedWeights(Node& node, FewBits const& f)
 {
-    int64_t const bytes = f.columns * f.depth * f.bits / 8;
+    int64_t const bytes = bytesOfRows(volumeOf({f.columns, f.blocks}), f.block, f.bits);
     uint8_t const* const from = bytesOfInput(node.constant(1, "weights"), DataType::kUINT8, bytes, "weights");
     uint8_t const flip = f.bits == 4 ? 0x88 : 0x80;
     std::vector<uint8_t> numbers(from, from + bytes);
@@ -89,8 +96,9 @@ std::vector<double> zeroPointsOf(Node& node, FewBits const& f)
     else
     {
         int64_t const perByte = 8 / f.bits;
-        int64_t const stride = (f.blocks + perByte - 1) / perByte;
-        uint8_t const* const from = bytesOfInput(given, DataType::kUINT8, f.columns * stride, "zero points");
+        int64_t const stride = bytesOfRows(1, f.blocks, f.bits);
+        int64_t const bytes = bytesOfRows(f.columns, f.blocks, f.bits);
+        uint8_t const* const from = bytesOfInput(given, DataType::kUINT8, bytes, "zero points");
         for (int64_t i = 0; i < f.columns * f.blocks; ++i)
         {
             int64_t const block = i % f.blocks;
@@ -131,7 +139,7 @@ Outputs importAsStored(Node& node)
     FewBits const f = fewBitsOf(node);
     Value const a = node.in(0);
     std::vector<double> scales = numbersOf(node.constant(2, "scales"));
-    if (static_cast<int64_t>(scales.size()) != f.columns * f.blocks || a.rank() < 2)
+    if (static_cast<int64_t>(scales.size()) != volumeOf({f.columns, f.blocks}) || a.rank() < 2)
     {
         fail(ErrorCode::kINVALID_NODE,
             fmt::format("{} scales and an operand of shape {}", scales.size(), shapeText(a.shape())));
@@ -154,7 +162,7 @@ Outputs importAsStored(Node& node)
 std::vector<int8_t> unpacked(Integers const& bytes, int64_t rows, int64_t each, int64_t bits)
 {
     int64_t const perByte = 8 / bits;
-    int64_t const width = (each + perByte - 1) / perByte;
+    int64_t const width = bytesOfRows(1, each, bits);
     int64_t const mask = (int64_t{1} << bits) - 1;
     std::vector<int8_t> numbers;
     numbers.reserve(static_cast<size_t>(rows * each));
@@ -177,6 +185,11 @@ Value positiveScales(Node& node, Value const& given, Shape const& dims, int64_t 
         fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits with scales that are not known");
     }
     std::vector<double> scales = numbersOf(given.constant());
+    if (static_cast<int64_t>(scales.size()) != volumeOf(dims))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("MatMulNBits with {} scales, {} are needed", scales.size(), volumeOf(dims)));
+    }
     for (size_t i = 0; i < scales.size(); ++i)
     {
         int const sign = scales[i] < 0.0 ? -1 : scales[i] > 0.0 ? 1 : 0;
@@ -219,9 +232,9 @@ Outputs importCentred(Node& node)
     int64_t const block = node.intOr("block_size", 32);
     Constant const& packed = node.constant(1, "weights");
     bool const isKnown = bits == 4 || bits == 2;
-    int64_t const blocks = block > 0 ? (columns + block - 1) / block : 0;
-    if (!isKnown || rows < 1 || columns < 1 || blocks < 1 || packed.count != rows * blocks * block * bits / 8
-        || packed.type != DataType::kUINT8)
+    int64_t const blocks = block > 0 ? columns / block + (columns % block != 0 ? 1 : 0) : 0;
+    if (!isKnown || rows < 1 || columns < 1 || blocks < 1 || packed.type != DataType::kUINT8
+        || packed.count != bytesOfRows(volumeOf({rows, blocks}), block, bits))
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
             fmt::format("MatMulNBits of {} x {} in blocks of {} with {} bits", rows, columns, block, bits));
@@ -235,8 +248,7 @@ Outputs importCentred(Node& node)
             fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits whose zero points are no packed integers");
         }
         Constant const& given = node.constant(3, "zero points");
-        int64_t const perByte = 8 / bits;
-        if (given.count != rows * ((blocks + perByte - 1) / perByte))
+        if (given.count != bytesOfRows(rows, blocks, bits))
         {
             fail(ErrorCode::kINVALID_NODE, fmt::format("MatMulNBits with {} bytes of zero points", given.count));
         }
@@ -268,7 +280,8 @@ Outputs importMatMulNBits(Node& node)
 {
     int64_t const block = node.intOr("block_size", 0);
     int64_t const bits = node.intOr("bits", 4);
-    bool const isWhole = block > 0 && node.intOr("K", 0) % block == 0 && (bits == 4 || bits == 8);
+    bool const areBytes = bits == 8 || (bits == 4 && block % 2 == 0);
+    bool const isWhole = block > 0 && node.intOr("K", 0) % block == 0 && areBytes;
     std::vector<double> const scales = numbersOf(node.constant(2, "scales"));
     bool const isPositive = std::all_of(scales.begin(), scales.end(), [](double scale) { return scale > 0.0; });
     return isWhole && isPositive ? importAsStored(node) : importCentred(node);

@@ -31,7 +31,7 @@ Outputs importGatherNd(Node& node)
 {
     nvinfer1::IGatherLayer* const layer =
         node.added(node.api().addGatherV2(node.tensor(node.in(0)), node.tensor(node.in(1)), GatherMode::kND), "gather");
-    layer->setNbElementWiseDims(static_cast<int32_t>(node.intOr("batch_dims", 0)));
+    layer->setNbElementWiseDims(node.int32Or("batch_dims", 0));
     return {layer->getOutput(0)};
 }
 

@@ -215,8 +215,7 @@ Outputs importEyeLike(Node& node)
     Value const shifted =
         node.binary(positions.row, node.integerScalar(node.intOr("k", 0)), ElementWiseOperation::kSUM);
     Value const same = node.binary(positions.column, shifted, ElementWiseOperation::kEQUAL);
-    DataType const type =
-        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : x.type();
+    DataType const type = node.hasAttribute("dtype") ? typeOfOnnx(node.int32Or("dtype", 0)) : x.type();
     return {node.cast(same, type)};
 }
 
@@ -245,14 +244,12 @@ Outputs random(Node& node, Extents const& shape, DataType type)
 Outputs importRandom(Node& node)
 {
     Shape const shape = node.intsOr("shape", {});
-    return random(node, {shape.begin(), shape.end()},
-        typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", ::onnx::TensorProto::FLOAT))));
+    return random(node, {shape.begin(), shape.end()}, typeOfOnnx(node.int32Or("dtype", ::onnx::TensorProto::FLOAT)));
 }
 
 Outputs importRandomLike(Node& node)
 {
-    DataType const type =
-        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : node.in(0).type();
+    DataType const type = node.hasAttribute("dtype") ? typeOfOnnx(node.int32Or("dtype", 0)) : node.in(0).type();
     return random(node, extentsOf(node, node.in(0)), type);
 }
 
@@ -260,8 +257,7 @@ Outputs importRandomLike(Node& node)
 Outputs importBernoulli(Node& node)
 {
     Value const p = node.in(0);
-    DataType const type =
-        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : p.type();
+    DataType const type = node.hasAttribute("dtype") ? typeOfOnnx(node.int32Or("dtype", 0)) : p.type();
     Value const drawn = random(node, extentsOf(node, p), DataType::kFLOAT)[0];
     Value const limit = p.type() == DataType::kFLOAT ? p : node.cast(p, DataType::kFLOAT);
     return {node.cast(node.binary(drawn, limit, nvinfer1::ElementWiseOperation::kLESS), type)};
@@ -277,7 +273,7 @@ Outputs importMultinomial(Node& node)
         fail(ErrorCode::kINVALID_NODE, fmt::format("Multinomial of {}", shapeText(logits.shape())));
     }
     int64_t const samples = node.intOr("sample_size", 1);
-    DataType const type = typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", ::onnx::TensorProto::INT32)));
+    DataType const type = typeOfOnnx(node.int32Or("dtype", ::onnx::TensorProto::INT32));
     Value const chances = node.softmax(node.cast(logits, DataType::kFLOAT), 1);
     Value const ends =
         node.output(node.api().addCumulative(node.tensor(chances), node.tensor(node.scalar(1.0, DataType::kINT32)),

@@ -1,6 +1,7 @@
 // Batch, instance, group, layer and root-mean-square normalization.
+#include "normalization.h"
+
 #include "../network.h"
-#include "../operators.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,8 +155,7 @@ Outputs importLayerNorm(Node& node)
     int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
     int32_t const rank = std::max(x.rank(), 2); // The layer has a batch in front.
     Value const scale = node.withRank(node.in(1), rank);
-    Value const bias =
-        node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), rank);
+    Value const bias = node.withRank(node.has(2) ? node.in(2) : zerosLike(node, node.in(1)), rank);
     nvinfer1::INormalizationLayer* const layer =
         node.added(node.api().addNormalizationV2(node.tensor(node.withRank(x, rank)), node.tensor(scale),
                        node.tensor(bias), axesFrom(first + rank - x.rank(), rank)),
@@ -172,20 +172,18 @@ Outputs importLayerNorm(Node& node)
     return outputs;
 }
 
-//! x / √(mean(x²) + ε) · scale.
 Outputs importRmsNorm(Node& node)
 {
-    Value const x = node.in(0);
-    int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
-    std::vector<int32_t> axes(static_cast<size_t>(x.rank() - first));
-    std::iota(axes.begin(), axes.end(), first);
-    Value const wide = node.cast(x, wideOf(x.type()));
-    Value const squares = node.binary(wide, wide, ElementWiseOperation::kPROD);
-    Value const mean = node.reduce(squares, ReduceOperation::kAVG, axes, true);
-    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), wide.type());
-    Value const root = node.unary(node.binary(mean, epsilon, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
-    Value const normalized = node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type());
-    return {node.binary(normalized, node.in(1), ElementWiseOperation::kPROD)};
+    int32_t const first = node.axis(node.intOr("axis", -1), node.in(0).rank());
+    return {byRootMeanSquare(node, node.in(0), node.in(1), first, node.floatOr("epsilon", 1e-5F)).normalized};
+}
+
+//! What ONNX Runtime's exporters call it, in the standard's domain; the reciprocal of the root is output 1.
+Outputs importSimplifiedLayerNorm(Node& node)
+{
+    int32_t const first = node.axis(node.intOr("axis", -1), node.in(0).rank());
+    RootMeanSquare const r = byRootMeanSquare(node, node.in(0), node.in(1), first, node.floatOr("epsilon", 1e-5F));
+    return {r.normalized, node.wants(1) ? node.unary(r.root, UnaryOperation::kRECIP) : Value{}};
 }
 
 constexpr Operator kNormalizationTable[]{
@@ -194,9 +192,23 @@ constexpr Operator kNormalizationTable[]{
     {"InstanceNormalization", importInstanceNorm},
     {"LayerNormalization", importLayerNorm},
     {"RMSNormalization", importRmsNorm},
+    {"SimplifiedLayerNormalization", importSimplifiedLayerNorm},
 };
 
 } // namespace
+
+RootMeanSquare byRootMeanSquare(Node& node, Value const& x, Value const& scale, int32_t first, float epsilon)
+{
+    std::vector<int32_t> axes(static_cast<size_t>(std::max(x.rank() - first, 0)));
+    std::iota(axes.begin(), axes.end(), first);
+    Value const wide = node.cast(x, wideOf(x.type()));
+    Value const squares = node.binary(wide, wide, ElementWiseOperation::kPROD);
+    Value const mean = node.reduce(squares, ReduceOperation::kAVG, axes, true);
+    Value const least = node.scalar(epsilon, wide.type());
+    Value const root = node.unary(node.binary(mean, least, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
+    Value const normalized = node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type());
+    return {root, node.binary(normalized, scale, ElementWiseOperation::kPROD)};
+}
 
 constinit std::span<Operator const> const kNormalizationOperators{kNormalizationTable};
 

@@ -170,6 +170,10 @@ std::optional<int32_t> knownZeroPoint(Quantization const& q, DataType type)
             return std::nullopt;
         }
         zeroPoint = numbersOf(q.zeroPoint.constant()).front();
+        if (!(zeroPoint >= -128.0 && zeroPoint <= 255.0)) // Of some other type than x; or not a number.
+        {
+            return std::nullopt;
+        }
     }
     return static_cast<int32_t>(zeroPoint) - (type == DataType::kUINT8 ? kMiddle : 0);
 }
@@ -345,10 +349,8 @@ DataType typeOf(int64_t number)
 Outputs importQuantize(Node& node)
 {
     Quantization const q = quantizationOf(node);
-    int64_t const wanted = node.intOr("output_dtype", 0);
-    int32_t const held = q.zeroPoint.exists()             ? q.zeroPoint.held()
-        : heldBy(static_cast<int32_t>(wanted)) != nullptr ? static_cast<int32_t>(wanted)
-                                                          : 0;
+    int32_t const wanted = node.int32Or("output_dtype", 0);
+    int32_t const held = q.zeroPoint.exists() ? q.zeroPoint.held() : heldBy(wanted) != nullptr ? wanted : 0;
     DataType const type = q.zeroPoint.exists() ? q.zeroPoint.type()
         : held != 0                            ? heldBy(held)->type
         : wanted != 0                          ? typeOf(wanted)
