@@ -5,7 +5,9 @@
 #include "model.h"
 
 #include <fmt/format.h>
+#include <map>
 #include <string_view>
+#include <tuple>
 
 namespace tenon::onnx
 {
@@ -151,6 +153,8 @@ class Node
     std::string mName;
     std::vector<Value> mInputs;
     std::vector<nvinfer1::ILayer*> mLayers; //!< Added for this node.
+    //! By bits, type and rank: what a node reads several times is one constant.
+    std::map<std::tuple<uint64_t, DataType, int32_t>, Value> mScalars;
 };
 
 } // namespace tenon::onnx

@@ -3,6 +3,7 @@
 #include "node.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -362,7 +363,9 @@ Value Node::integerScalar(int64_t element)
 
 Value Node::scalar(double element, DataType type, int32_t rank)
 {
-    return filled(element, type, Shape(static_cast<size_t>(rank), 1));
+    Value& made = mScalars[{std::bit_cast<uint64_t>(element), type, rank}];
+    made = made.exists() ? made : filled(element, type, Shape(static_cast<size_t>(rank), 1));
+    return made;
 }
 
 Value Node::filled(double element, DataType type, Shape const& dims)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -78,6 +79,7 @@ class Lowering
         mTape.result = TENON_TRY(rowOf(static_cast<int32_t>(last), TENON_TRY(tapeKindOf(mTape.resultType))));
         dropUnread();
         joinMultiplications();
+        putNumbersFirst();
         reuseRows();
         return std::move(mTape);
     }
@@ -105,7 +107,11 @@ class Lowering
             TapeOp const op = kind == TapeKind::kReal ? TapeOp::kFillReal
                 : kind == TapeKind::kInteger          ? TapeOp::kFillInteger
                                                       : TapeOp::kFillTruth;
-            return emit({.op = op, .value = *value});
+            auto const isSame = [&](TapeStep const& step) {
+                return step.op == op && std::bit_cast<uint64_t>(step.value) == std::bit_cast<uint64_t>(*value);
+            };
+            auto const found = std::ranges::find_if(mTape.steps, isSame);
+            return found != mTape.steps.end() ? found->to : emit({.op = op, .value = *value});
         }
         return mRow[static_cast<size_t>(node)];
     }
@@ -360,6 +366,24 @@ class Lowering
         std::erase_if(mTape.steps, [](TapeStep const& step) { return step.to < 0; });
     }
 
+    //! Rows of numbers that never change; but for the result, which may be elsewhere in each part of a run.
+    void putNumbersFirst()
+    {
+        constexpr int64_t kMost{8}; // Of rows that nothing else can use.
+        std::vector<TapeStep> ordered;
+        std::vector<TapeStep> others;
+        for (TapeStep const& step : mTape.steps)
+        {
+            bool const isFill =
+                step.op == TapeOp::kFillReal || step.op == TapeOp::kFillInteger || step.op == TapeOp::kFillTruth;
+            bool const isFirst = isFill && step.to != mTape.result && mTape.numbers < kMost;
+            mTape.numbers += isFirst ? 1 : 0;
+            (isFirst ? ordered : others).push_back(step);
+        }
+        ordered.insert(ordered.end(), others.begin(), others.end());
+        mTape.steps = std::move(ordered);
+    }
+
     void reuseRows()
     {
         std::vector<size_t> lastRead(static_cast<size_t>(mNext), 0);
@@ -368,6 +392,8 @@ class Lowering
                 if (row >= 0)
                     lastRead[static_cast<size_t>(row)] = i;
         lastRead[static_cast<size_t>(mTape.result)] = mTape.steps.size();
+        for (int64_t i = 0; i < mTape.numbers; ++i)
+            lastRead[static_cast<size_t>(mTape.steps[static_cast<size_t>(i)].to)] = mTape.steps.size();
         std::vector<int32_t> place(static_cast<size_t>(mNext), -1);
         for (int32_t i = 0; i < mTape.inputs; ++i)
             place[static_cast<size_t>(i)] = i;

@@ -85,6 +85,7 @@ struct TapeStep
 struct Tape
 {
     std::vector<TapeStep> steps;
+    int64_t numbers{0}; //!< Steps in front that fill rows with numbers; no other step writes these.
     int32_t inputs{0};
     int32_t rows{0};   //!< Inputs and rows in between.
     int32_t result{0}; //!< Row that holds the result; an input when the expression is one.

@@ -22,7 +22,7 @@ class Region
     Expr operand(ValueId value)
     {
         Constant const* constant = mGraph.constantOf(value);
-        if (constant != nullptr && constant->count() == 1 && isSafeInline(constant->dtype) && !isReplaceable(*constant))
+        if (constant != nullptr && constant->count() == 1 && isSafeInline(*constant) && !isReplaceable(*constant))
             return Expr::constant(HostTensor::fromConstant(*constant).real(0), constant->dtype);
         auto at = std::find(mInputs.begin(), mInputs.end(), value);
         if (at == mInputs.end())
@@ -43,10 +43,25 @@ class Region
 
   private:
     //! A double holds the value exactly.
-    static bool isSafeInline(DType type)
+    static bool isSafeInline(Constant const& constant)
     {
-        return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == DType::kINT32
-            || type == DType::kBOOL;
+        switch (constant.dtype)
+        {
+        case DType::kFLOAT:
+        case DType::kHALF:
+        case DType::kBF16:
+        case DType::kINT8:
+        case DType::kUINT8:
+        case DType::kINT32:
+        case DType::kBOOL: return true;
+        case DType::kINT64:
+        {
+            constexpr int64_t kWhole{int64_t{1} << 53};
+            int64_t const number = HostTensor::fromConstant(constant).integer(0);
+            return number >= -kWhole && number <= kWhole;
+        }
+        default: return false;
+        }
     }
 
     Graph const& mGraph;

@@ -40,6 +40,26 @@ TEST(CpuPointwise, unary)
     expectKernels(Unary{Operation::kNEG}, {input(randomTensor({50}, -100, 100, DType::kINT32))}, "tape");
 }
 
+//! Numbers in several parts of a run: of integers they stand in rows that are filled once, and there may be more of
+//! them than such rows.
+TEST(CpuPointwise, numbersInEveryPart)
+{
+    for (DType const type : {DType::kUINT8, DType::kINT32, DType::kINT64})
+    {
+        Expr sum = Expr::input(0);
+        for (int32_t i = 1; i < 12; ++i)
+        {
+            Expr const number = Expr::constant(static_cast<double>(i), type);
+            Expr const isClear = apply(ExprOp::kEqual, {apply(ExprOp::kAnd, {sum, number}), Expr::constant(0.0, type)});
+            sum = select(isClear, sum + number, apply(ExprOp::kXor, {sum, number}));
+        }
+        expectKernels(Pointwise{sum}, {input(randomTensor({3, 4001}, 0.0, 120.0, type))}, "tape");
+        Expr const isSeven = apply(ExprOp::kEqual, {Expr::input(0), Expr::constant(7.0, type)});
+        Expr const choice = select(isSeven, Expr::constant(7.0, type), Expr::constant(9.0, type));
+        expectKernels(Pointwise{choice}, {input(randomTensor({3, 4001}, 0.0, 12.0, type))}, "tape");
+    }
+}
+
 TEST(CpuPointwise, activations)
 {
     using Type = nvinfer1::ActivationType;

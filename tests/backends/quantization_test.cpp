@@ -1,7 +1,9 @@
 // Quantization, rotation and cache updates on the CPU against the reference.
+#include "backends/cpu/byte_quantization.h"
 #include "backends/kernel_case.h"
 #include "layers/dequantize.h"
 #include "layers/kv_cache_update.h"
+#include "layers/pointwise.h"
 #include "layers/quantize.h"
 #include "layers/rotary_embedding.h"
 
@@ -49,6 +51,117 @@ TEST(CpuQuantize, oneScale)
         HostTensor scale{DType::kFLOAT, {}};
         scale.set(0, 0.5);
         expectKernels(Quantize{}, {input(x), input(scale)}, "tape", {}, Types::kFloatOnly);
+    }
+}
+
+//! Scales whose reciprocals are no ordinary floats, and quotients next to halves.
+TEST(CpuQuantize, scalesOfAllSizes)
+{
+    for (float const scale : {3e-39F, 1e-25F, 0.0371F, 1.0F / 3.0F, 7e20F, 1e30F})
+    {
+        HostTensor x{DType::kFLOAT, {2, 1000}};
+        for (int64_t i = 0; i < 2000; ++i)
+            x.set(i,
+                static_cast<double>(std::nextafter(
+                    scale * (0.5F * static_cast<float>(i % 600 - 300)), i < 1000 ? INFINITY : -INFINITY)));
+        HostTensor one{DType::kFLOAT, {}};
+        one.set(0, static_cast<double>(scale));
+        for (int32_t const zeroPoint : {0, 17, -128})
+            expectKernels(Quantize{.zeroPoint = zeroPoint}, {input(x), input(one)}, "tape", {}, Types::kFloatOnly);
+    }
+}
+
+namespace
+{
+Expr quotient()
+{
+    return cast(Expr::input(0) / Expr::input(1), DType::kFLOAT);
+}
+Expr limited(Expr const& x, double least, double most)
+{
+    return min(max(x, Expr{least}), Expr{most});
+}
+Expr rounded()
+{
+    return apply(ExprOp::kRound, {quotient()});
+}
+Expr whole(double number)
+{
+    return Expr::constant(number, DType::kINT32);
+}
+
+struct ByteCase
+{
+    Expr expr;
+    DType type;
+    bool isFast;
+};
+
+//! Whether the kernel for bytes takes the expression, and that its results are right either way.
+void expectBytes(ByteCase const& one, std::vector<HostTensor> const& operands)
+{
+    std::vector<TensorArg> args;
+    std::vector<Operand> all;
+    for (HostTensor const& operand : operands)
+    {
+        args.push_back({.dtype = operand.dtype, .extents = operand.extents});
+        all.push_back(input(operand));
+    }
+    TensorArg const out{.dtype = one.type, .extents = operands[0].extents};
+    EXPECT_EQ(cpu::byteQuantizationStep(one.expr, args, out).has_value(), one.isFast) << one.expr.show();
+    expectKernels(Pointwise{one.expr}, all, "tape", {}, Types::kFloatOnly);
+}
+} // namespace
+
+TEST(CpuBytes, expressionsThatQuantize)
+{
+    HostTensor x = randomTensor({3, 701}, -90.0, 90.0);
+    double const special[]{1e30, -1e30, INFINITY, -INFINITY, NAN, -0.0, 0.25, 0.75, -0.25};
+    for (int64_t i = 0; i < 9; ++i)
+        x.set(700 + i, special[i]);
+    HostTensor scale{DType::kFLOAT, {1, 1}};
+    scale.set(0, 0.5);
+    auto const signedOf = [](Expr const& e) { return cast(limited(e, -128.0, 127.0), DType::kINT8); };
+    auto const moved = [&](Expr const& e, double by) {
+        return cast(cast(signedOf(e), DType::kINT32) + whole(by), DType::kUINT8);
+    };
+    DType const u8 = DType::kUINT8;
+    DType const s8 = DType::kINT8;
+    for (ByteCase const& one : {ByteCase{signedOf(rounded()), s8, true}, {signedOf(rounded() + Expr{11.0}), s8, true},
+             {moved(rounded() + Expr{-11.0}, 128.0), u8, true}, {moved(rounded() + Expr{11.0}, 100.0), u8, false},
+             {cast(limited(rounded() + Expr{-128.0}, -128.0, 127.0) + Expr{128.0}, u8), u8, true},
+             {cast(limited(rounded() + Expr{5.0}, 0.0, 255.0), u8), u8, true},
+             {cast(limited(rounded() + Expr{5.5}, 0.0, 255.0), u8), u8, false},
+             {cast(limited(rounded(), 0.0, 200.0), u8), u8, false}})
+        expectBytes(one, {x, scale});
+    ByteCase const ofTheRun{cast(limited(rounded() + Expr::input(2), 0.0, 255.0), u8), u8, true};
+    for (double const number : {0.0, 7.0, 255.0, 300.0, 3.5, -2.25})
+    {
+        HostTensor zeroPoint{DType::kFLOAT, {1, 1}};
+        zeroPoint.set(0, number);
+        expectBytes(ofTheRun, {x, scale, zeroPoint});
+    }
+    ByteCase const ofBytes{cast(limited(rounded() + cast(Expr::input(2), DType::kFLOAT), 0.0, 255.0), u8), u8, true};
+    expectBytes(ofBytes, {x, scale, whole({1, 1}, {200}, DType::kUINT8)});
+}
+
+TEST(CpuBytes, expressionsThatDequantize)
+{
+    HostTensor scale{DType::kFLOAT, {1, 1}};
+    scale.set(0, 0.37);
+    DType const real = DType::kFLOAT;
+    auto const movedBy = [](double by) { return cast(cast(Expr::input(0), DType::kINT32) + whole(by), DType::kINT8); };
+    for (DType const type : {DType::kUINT8, DType::kINT8})
+    {
+        bool const isUnsigned = type == DType::kUINT8;
+        HostTensor const x = randomTensor({3, 701}, isUnsigned ? 0.0 : -128.0, isUnsigned ? 255.0 : 127.0, type);
+        for (ByteCase const& one : {ByteCase{cast(Expr::input(0), real) * Expr::input(1), real, true},
+                 {(cast(Expr::input(0), real) - Expr{117.0}) * Expr::input(1), real, true},
+                 {Expr::input(1) * (cast(movedBy(-128.0), real) - Expr{-11.0}), real, isUnsigned},
+                 {(cast(movedBy(-100.0), real) - Expr{3.0}) * Expr::input(1), real, false}})
+            expectBytes(one, {x, scale});
+        ByteCase const ofBytes{(cast(Expr::input(0), real) - cast(Expr::input(2), real)) * Expr::input(1), real, true};
+        expectBytes(ofBytes, {x, scale, whole({1, 1}, {100}, type)});
     }
 }
 

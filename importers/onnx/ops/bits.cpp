@@ -62,64 +62,80 @@ Width widthOf(Node const& node, Value const& x)
     }
 }
 
-//! The element of the table at each count of places; counts that are negative or the width and more read the last one.
-Value lookedUp(Node& node, Integers const& table, Value const& places)
+//! 2 to the power of numbers below `bits`: a factor for each bit of theirs. What leaves the type wraps.
+Value powerOfTwo(Node& node, Value const& places, int bits)
 {
-    Value const all = node.integerConstant(table);
-    return node.output(node.api().addGather(node.tensor(all), node.tensor(places), 0), "factors");
+    DataType const type = places.type();
+    auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), type); };
+    Value power;
+    for (int64_t bit = 1; bit < bits; bit *= 2)
+    {
+        Value const isClear = node.binary(
+            node.binary(places, number(bit), ElementWiseOperation::kAND), number(0), ElementWiseOperation::kEQUAL);
+        Value const factor = node.select(isClear, number(1), number(int64_t{1} << bit));
+        power = power.exists() ? node.binary(power, factor, ElementWiseOperation::kPROD) : factor;
+    }
+    return power;
 }
 
-//! A shift is a product with a power of two, or quotients rounded down; powers and masks stand in tables.
+//! Quotients rounded down by powers of two: by 2^63 they take two steps.
+Value shiftedRight(Node& node, Value const& x, Value const& places, Width width)
+{
+    auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), places.type()); };
+    if (width.bits < 64)
+    {
+        return node.binary(x, powerOfTwo(node, places, width.bits), ElementWiseOperation::kFLOOR_DIV);
+    }
+    Value const isMost = node.binary(places, number(62), ElementWiseOperation::kGREATER);
+    Value const first = powerOfTwo(node, node.binary(places, number(62), ElementWiseOperation::kMIN), width.bits);
+    Value const second = node.select(isMost, number(2), number(1));
+    Value const quotient =
+        node.binary(node.binary(x, first, ElementWiseOperation::kFLOOR_DIV), second, ElementWiseOperation::kFLOOR_DIV);
+    if (width.isSigned)
+    {
+        return quotient;
+    }
+    // What is held as a negative number has no sign to fill up with: 64 − places bits stay.
+    Value const rest = node.binary(number(64), places, ElementWiseOperation::kSUB);
+    Value const mask = node.binary(powerOfTwo(node, rest, width.bits), number(1), ElementWiseOperation::kSUB);
+    Value const isStill = node.binary(places, number(0), ElementWiseOperation::kEQUAL);
+    return node.binary(quotient, node.select(isStill, number(-1), mask), ElementWiseOperation::kAND);
+}
+
+//! A shift is a product with a power of two, or a quotient rounded down. Bytes without sign stay bytes; all else is
+//! computed in 64 bits. Of counts that are negative or the width and more nothing is left but the sign.
 Outputs importBitShift(Node& node)
 {
     Value const x = node.in(0);
     std::string const direction = node.stringOr("direction", "");
-    auto const [bits, isSigned] = widthOf(node, x);
+    Width const width = widthOf(node, x);
     if (direction != "LEFT" && direction != "RIGHT")
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("BitShift '{}'", direction));
     }
-    Value const given = node.cast(unheld(node.in(1)), DataType::kINT64);
-    Value const width = node.scalar(bits, DataType::kINT64);
-    Value const isBelow = node.binary(given, width, ElementWiseOperation::kLESS);
-    Value const isNegative = node.binary(given, node.scalar(0.0, DataType::kINT64), ElementWiseOperation::kLESS);
-    Value const places = node.select(
-        node.binary(isBelow, node.unary(isNegative, nvinfer1::UnaryOperation::kNOT), ElementWiseOperation::kAND), given,
-        width);
-    Integers powers;
-    Integers first; // Quotients by 2^63 take two steps.
-    Integers second;
-    Integers masks;
-    for (int i = 0; i <= bits; ++i)
+    bool const isOfBytes = x.type() == DataType::kUINT8 && x.held() == 0 && node.in(1).type() == x.type();
+    DataType const type = isOfBytes ? DataType::kUINT8 : DataType::kINT64;
+    auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), type); };
+    Value const given = node.cast(unheld(node.in(1)), type);
+    Value isInside = node.binary(given, number(width.bits), ElementWiseOperation::kLESS);
+    if (!isOfBytes)
     {
-        powers.push_back(i == bits ? 0 : static_cast<int64_t>(uint64_t{1} << i));
-        int const steps = isSigned ? std::min(i, bits - 1) : i;
-        first.push_back(int64_t{1} << std::min(steps, 62));
-        second.push_back(int64_t{1} << std::max(steps - 62, 0));
-        masks.push_back(i == 0 ? -1 : i == 64 ? 0 : static_cast<int64_t>(~uint64_t{0} >> i));
+        Value const isNegative = node.binary(given, number(0), ElementWiseOperation::kLESS);
+        isInside =
+            node.binary(isInside, node.unary(isNegative, nvinfer1::UnaryOperation::kNOT), ElementWiseOperation::kAND);
     }
-    Value shifted = node.cast(unheld(x), DataType::kINT64);
-    if (direction == "LEFT")
-    {
-        shifted = node.binary(shifted, lookedUp(node, powers, places), ElementWiseOperation::kPROD);
-    }
-    else
-    {
-        shifted = node.binary(shifted, lookedUp(node, first, places), ElementWiseOperation::kFLOOR_DIV);
-        if (bits == 64)
-        {
-            shifted = node.binary(shifted, lookedUp(node, second, places), ElementWiseOperation::kFLOOR_DIV);
-        }
-        if (bits == 64 && !isSigned) // What is held as a negative number has no sign to fill up with.
-        {
-            shifted = node.binary(shifted, lookedUp(node, masks, places), ElementWiseOperation::kAND);
-        }
-    }
+    bool const keepsSign = direction == "RIGHT" && width.isSigned;
+    Value const places = node.select(isInside, given, number(keepsSign ? width.bits - 1 : 0));
+    Value const from = node.cast(unheld(x), type);
+    Value shifted = direction == "RIGHT"
+        ? shiftedRight(node, from, places, width)
+        : node.binary(from, powerOfTwo(node, places, width.bits), ElementWiseOperation::kPROD);
+    shifted = keepsSign ? shifted : node.select(isInside, shifted, number(0));
     if (Held const* const held = heldBy(x.held()))
     {
         return {convertedTo(node, shifted, *held, true)};
     }
-    return {wrappedInto(node, shifted, bits, isSigned, x.type())};
+    return {isOfBytes ? shifted : wrappedInto(node, shifted, width.bits, width.isSigned, x.type())};
 }
 
 //! The same bits in a type of the same width: integers only.

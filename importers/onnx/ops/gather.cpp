@@ -1,7 +1,7 @@
 // Gather and scatter in their ONNX forms, and GridSample.
+#include "stock_plugin.h"
+
 #include "../network.h"
-#include "../operators.h"
-#include "../plugin.h"
 
 namespace tenon::onnx
 {
@@ -50,29 +50,9 @@ bool reduces(Node const& node)
 //! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places.
 Value joinedInto(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
 {
-    constexpr char const* kPlugin{"ScatterElements"};
-    ::onnx::NodeProto& proto = node.network().model.newNode();
-    proto.set_op_type(kPlugin);
-    proto.set_name(node.name() + "/plugin");
-    ::onnx::AttributeProto& along = *proto.add_attribute();
-    along.set_name("axis");
-    along.set_type(::onnx::AttributeProto::INT);
-    along.set_i(axis);
-    ::onnx::AttributeProto& how = *proto.add_attribute();
-    how.set_name("reduction");
-    how.set_type(::onnx::AttributeProto::STRING);
-    how.set_s(node.stringOr("reduction", "none"));
-    auto* const creator = node.api().getBuilder().getPluginRegistry().getCreator(kPlugin, "2", "");
-    if (creator == nullptr)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format("{} with reduction '{}' needs the plugin ScatterElements of version 2: call "
-                        "initLibNvInferPlugins first",
-                node.op(), node.stringOr("reduction", "none")));
-    }
-    Node inner{
-        node.network(), proto, node.index(), node.opset(), {data, node.cast(indices, DataType::kINT64), updates}};
-    return importPlugin(inner, proto, *creator).at(0);
+    return byStockPlugin(node, "ScatterElements", "2", {data, node.cast(indices, DataType::kINT64), updates},
+        {{"axis", int64_t{axis}}, {"reduction", node.stringOr("reduction", "none")}})
+        .at(0);
 }
 
 Outputs importScatterElements(Node& node)

@@ -1,5 +1,5 @@
 // Operators of detection: NonMaxSuppression and RoiAlign.
-#include "../operators.h"
+#include "stock_plugin.h"
 
 #include <algorithm>
 #include <limits>
@@ -120,6 +120,16 @@ Value insideOf(Node& node, Value const& points, Value const& extent)
     return node.cast(node.unary(isOutside, nvinfer1::UnaryOperation::kNOT), type);
 }
 
+//! By the stock plugin ROIAlign_TRT, as upstream's parser has it: maxima, and samples as many as a region is large.
+Outputs regionsByPlugin(Node& node, std::string const& mode, bool isHalf)
+{
+    return byStockPlugin(node, "ROIAlign_TRT", "2", {node.in(0), node.in(1), node.cast(node.in(2), DataType::kINT32)},
+        {{"coordinate_transformation_mode", int64_t{isHalf ? 1 : 0}}, {"mode", int64_t{mode == "avg" ? 1 : 0}},
+            {"output_height", node.intOr("output_height", 1)}, {"output_width", node.intOr("output_width", 1)},
+            {"sampling_ratio", node.intOr("sampling_ratio", 0)},
+            {"spatial_scale", node.floatOr("spatial_scale", 1.0F)}});
+}
+
 //! Means of samples that a grid reads from the images that the regions lie in.
 Outputs importRoiAlign(Node& node)
 {
@@ -131,15 +141,17 @@ Outputs importRoiAlign(Node& node)
     int64_t const samples = node.intOr("sampling_ratio", 0);
     std::string const origin =
         node.stringOr("coordinate_transformation_mode", node.opset() < 16 ? "output_half_pixel" : "half_pixel");
-    if (samples < 1 || height < 1 || width < 1 || node.stringOr("mode", "avg") != "avg")
+    std::string const mode = node.stringOr("mode", "avg");
+    if (samples < 0 || height < 1 || width < 1 || (mode != "avg" && mode != "max"))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format(
-                "RoiAlign with sampling_ratio {} and mode '{}': a number of samples that depends on the region, "
-                "or their maximum",
-                samples, node.stringOr("mode", "avg")));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("RoiAlign to {} x {} with sampling_ratio {} and mode '{}'", height, width, samples, mode));
     }
     bool const isHalf = origin == "half_pixel";
+    if (samples == 0 || mode == "max")
+    {
+        return regionsByPlugin(node, mode, isHalf);
+    }
     auto const scale = static_cast<double>(node.floatOr("spatial_scale", 1.0F));
     auto const side = [&](int64_t column) {
         Value const edge = sliceAxis(node, regions, 1, column, 1);

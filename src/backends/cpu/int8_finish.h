@@ -23,13 +23,21 @@ TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
 {
     return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(firstLanes(count).m, p)))};
 }
-//! Whole numbers between −128 and 127 after rounding half to even and adding a zero point.
-TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint)
+TENON_INLINE F16 loadNumbers(uint8_t const* p)
+{
+    return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))))};
+}
+TENON_INLINE F16 loadNumbers(uint8_t const* p, int64_t count)
+{
+    return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(firstLanes(count).m, p)))};
+}
+//! Whole numbers between −128 and 127 after rounding half to even and adding a zero point; bits of `flip` are turned.
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint, int8_t flip = 0)
 {
     __m512i whole = _mm512_cvtps_epi32(x.v);
     if (zeroPoint != 0)
         whole = _mm512_add_epi32(_mm512_max_epi32(whole, _mm512_set1_epi32(-512)), _mm512_set1_epi32(zeroPoint));
-    __m128i const bytes = _mm512_cvtsepi32_epi8(whole);
+    __m128i const bytes = _mm_xor_si128(_mm512_cvtsepi32_epi8(whole), _mm_set1_epi8(flip));
     if (count == kLanes)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
     else
@@ -55,12 +63,25 @@ TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
     std::memcpy(bytes, p, static_cast<size_t>(count));
     return loadNumbers(bytes);
 }
-TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint)
+TENON_INLINE F16 loadNumbers(uint8_t const* p)
+{
+    __m128i const bytes = _mm_loadu_si128(reinterpret_cast<__m128i const*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+        _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+TENON_INLINE F16 loadNumbers(uint8_t const* p, int64_t count)
+{
+    uint8_t bytes[kLanes]{};
+    std::memcpy(bytes, p, static_cast<size_t>(count));
+    return loadNumbers(bytes);
+}
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count, int32_t zeroPoint, int8_t flip = 0)
 {
     __m256i const words = _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)),
         _mm256_set1_epi16(static_cast<int16_t>(zeroPoint)));
     __m256i const inOrder = _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0));
-    __m128i const bytes = _mm_packs_epi16(_mm256_castsi256_si128(inOrder), _mm256_extracti128_si256(inOrder, 1));
+    __m128i const signedBytes = _mm_packs_epi16(_mm256_castsi256_si128(inOrder), _mm256_extracti128_si256(inOrder, 1));
+    __m128i const bytes = _mm_xor_si128(signedBytes, _mm_set1_epi8(flip));
     if (count == kLanes)
         return _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
     alignas(16) int8_t lanes[kLanes];

@@ -18,9 +18,9 @@ constexpr Int8Functions kInt8Avx2{TENON_INT8_FUNCTIONS(TENON_ROW)};
 constexpr Int8Functions kInt8Avx512{TENON_INT8_FUNCTIONS(TENON_ROW)};
 #undef TENON_ROW
 constexpr Int8Functions kInt8Vnni{&avx512::runInt8GemmVnni, &avx512::runInt8Tiles, &avx512::runInt8Depthwise,
-    &avx512::runInt8MaxPool, &avx512::quantizeNumbers};
+    &avx512::runInt8MaxPool, &avx512::quantizeNumbers, &avx512::dequantizeNumbers};
 constexpr Int8Functions kInt8Amx{&avx512::runInt8GemmAmx, &avx512::runInt8Tiles, &avx512::runInt8Depthwise,
-    &avx512::runInt8MaxPool, &avx512::quantizeNumbers};
+    &avx512::runInt8MaxPool, &avx512::quantizeNumbers, &avx512::dequantizeNumbers};
 } // namespace
 
 int64_t int8Scratch(int64_t segments, int64_t length) noexcept

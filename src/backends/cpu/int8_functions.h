@@ -2,6 +2,7 @@
 // too.
 #pragma once
 
+#include "backends/cpu/byte_numbers.h"
 #include "backends/cpu/int8_gemm.h"
 #include "backends/cpu/int8_winograd.h"
 
@@ -18,7 +19,9 @@ namespace tenon::cpu
     /* Output lines [first, last) of all images. */                                                                    \
     Row(void, runInt8Depthwise, (Int8Depthwise const& work, int64_t first, int64_t last))                              \
     Row(void, runInt8MaxPool, (Int8MaxPool const& pool, int64_t first, int64_t last))                                  \
-    Row(void, quantizeNumbers, (float const* from, float scale, int32_t zeroPoint, int8_t* to, int64_t count))
+    Row(void, quantizeNumbers, (float const* from, ByteNumbers const& form, void* to, int64_t count))                  \
+    /* (number - zero point) times scale. */                                                                           \
+    Row(void, dequantizeNumbers, (void const* from, ByteNumbers const& form, float* to, int64_t count))
 // clang-format on
 
 #define TENON_ROW(Return, name, arguments) Return(*name) arguments;

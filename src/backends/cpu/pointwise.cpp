@@ -1,4 +1,5 @@
 // Layers whose meaning is a pointwise expression, by the tape machine: one pass over memory, whatever the expression.
+#include "backends/cpu/byte_quantization.h"
 #include "backends/cpu/step_kernel.h"
 #include "backends/cpu/tape_run.h"
 #include "backends/cpu/tape_step.h"
@@ -19,6 +20,8 @@ Step stepOfTape(StepSource<LoadedExpression> const& from)
     std::optional<Expr> const body = from.kernel().layer().body(static_cast<int32_t>(from.inputs.size()));
     if (!body)
         return badArgument("layer kind {} is no expression", from.kernel().layer().name());
+    if (std::optional<Step> step = byteQuantizationStep(*body, from.inputs, from.outputs[0]))
+        return *std::move(step);
     return makeTapeStep(*body, from.inputs, from.outputs[0]);
 }
 

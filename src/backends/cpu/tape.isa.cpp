@@ -235,6 +235,8 @@ void runRows(TapeRun const& run, int64_t first, int64_t last)
             readPiece<Rows>(operand.data, operand.type, 0, operand.strides[run.axes - 1], periodOf[i], at, count);
         }
     }
+    for (int64_t i = 0; i < run.numbers; ++i)
+        runStep(run.steps[i], rows, length);
     bool const isDirect = isRowItself(run.outType) && run.result >= run.inputs;
     for (int64_t at = first; at < last; at += length)
     {
@@ -255,7 +257,7 @@ void runRows(TapeRun const& run, int64_t first, int64_t last)
         }
         if (isDirect)
             rows.at[run.result] = static_cast<char*>(run.out) + at * rowElement<Rows>(run.outType);
-        for (int64_t i = 0; i < run.stepCount; ++i)
+        for (int64_t i = run.numbers; i < run.stepCount; ++i)
             runStep(run.steps[i], rows, n);
         if (!isDirect)
             writeRow<Rows>(rows.at[run.result], run.outType, run.out, at, n);

@@ -35,6 +35,7 @@ struct TapeRun
 {
     TapeStep const* steps{nullptr};
     int64_t stepCount{0};
+    int64_t numbers{0}; //!< Steps in front that are done once for all rows.
     int32_t inputs{0};
     int32_t rows{0};
     int32_t result{0};

@@ -123,7 +123,7 @@ void dropLastNarrowing(Tape& tape, DType out)
         tape.steps.pop_back();
         return;
     }
-    for (size_t i = tape.steps.size() - 1; i-- > 0;)
+    for (size_t i = tape.steps.size() - 1; i-- > static_cast<size_t>(tape.numbers);)
     {
         TapeStep& step = tape.steps[i];
         if (step.to == last.a)
@@ -199,6 +199,7 @@ Result<std::shared_ptr<Prepared const>> makeTapeStep(
     TapeRun run;
     run.steps = tape->steps.data();
     run.stepCount = static_cast<int64_t>(tape->steps.size());
+    run.numbers = tape->numbers;
     run.inputs = tape->inputs;
     run.rows = tape->rows;
     run.result = tape->result;
