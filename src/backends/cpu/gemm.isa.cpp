@@ -6,6 +6,8 @@
 #include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa_functions.h"
 
+#include <iterator>
+
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
@@ -193,6 +195,26 @@ int64_t fetchingTiles(int64_t tiles, int64_t width)
     return tiles < most ? tiles : most;
 }
 
+//! Tiles of one height below each other.
+struct Run
+{
+    int32_t kind; //!< Of the set's sizes.
+    int64_t rows;
+};
+
+//! The first tiles of `left` rows, of which all have the same height or one row less, where there are such: a single
+//! row that is left over would read all panels once more. Else of the largest size, `kind`.
+Run evenRun(TileSet const& set, int32_t kind, int64_t left)
+{
+    int64_t const tiles = (left + set.sizes[0] - 1) / set.sizes[0];
+    int64_t const higher = left % tiles; // So many have a row more.
+    int64_t const height = left / tiles + (higher > 0 ? 1 : 0);
+    for (int32_t own = 0; own < static_cast<int32_t>(std::size(set.sizes)); ++own)
+        if (set.sizes[own] == height)
+            return {own, (higher > 0 ? higher : tiles) * height};
+    return {kind, left};
+}
+
 template <typename T>
 void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
@@ -222,8 +244,9 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
-        int32_t own{kind};
-        int64_t count = locator.locateEven(row, share.lastRow, set.sizes[kind], located);
+        Run const run = g.window == nullptr ? evenRun(set, kind, share.lastRow - row) : Run{kind, share.lastRow - row};
+        int32_t own{run.kind};
+        int64_t count = locator.locateEven(row, row + run.rows, set.sizes[own], located);
         bool const isEven = count > 0;
         if (!isEven)
         {

@@ -101,7 +101,7 @@ struct DotSet
     static constexpr DotFunction kFunctions[]{&runDotTile<R, V>...};
 };
 constexpr DotFunction const* kDotTiles[]{DotSet<1, 12, 12, 8, 4, 2, 1>::kFunctions,
-    DotSet<2, 12, 8, 4, 2, 1>::kFunctions, DotSet<3, 8, 6, 4, 2, 1>::kFunctions,
+    DotSet<2, 12, 8, 4, 2, 1>::kFunctions, DotSet<3, 8, 7, 6, 4, 2, 1>::kFunctions,
     DotSet<4, 6, 5, 4, 3, 2, 1>::kFunctions};
 
 //! Ticks of so many dots; `seed` keeps the compiler from knowing the result.

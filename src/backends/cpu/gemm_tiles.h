@@ -220,8 +220,8 @@ inline constexpr int64_t kFewRows{8};
 
 #ifdef __AVX512F__
 constexpr TileSet kHalfTiles{halfTileSet<24, 12, 8, 4, 2, 1>()};
-constexpr TileSet kTiles[]{tileSet<1, 24, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2, 1>(), tileSet<3, 8, 6, 4, 2, 1>(),
-    tileSet<4, 6, 5, 4, 3, 2, 1>()};
+constexpr TileSet kTiles[]{tileSet<1, 24, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2, 1>(),
+    tileSet<3, 8, 7, 6, 4, 2, 1>(), tileSet<4, 6, 5, 4, 3, 2, 1>()};
 template <typename B>
 constexpr TileSet kFewTiles[]{fewRows<B, 1>(), fewRows<B, 2>(), fewRows<B, 3>(), fewRows<B, 4>()};
 #else
