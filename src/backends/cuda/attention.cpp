@@ -2,6 +2,9 @@
 #include "backends/cuda/attention.h"
 #include "backends/cuda/matrix_text.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tenon::cuda
 {
 
@@ -9,7 +12,7 @@ namespace
 {
 struct AttentionChoices
 {
-    int32_t tactic{0}; //!< 0: for many rows, 1: for few, then those of warpgroups.
+    int32_t tactic{0}; //!< 0: for many rows, 1: for few, then those of warpgroups, then those with all keys at hand.
 
     static constexpr auto fields()
     {
@@ -81,6 +84,29 @@ std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer
     return tactics;
 }
 
+//! Tactics of few rows that have all keys in shared memory: those that share them out where there are enough.
+std::vector<int32_t> wholeTactics(Problem const& problem, TypicalAttention const& typical)
+{
+    constexpr int64_t kGrain{8};
+    constexpr int64_t kFewestKeys{16};  // Of a warp.
+    constexpr int64_t kMostBlocks{528}; // Four of a multiprocessor: more have time to wait for each other.
+    if (problem.output().dtype == DType::kFLOAT || majorOf(*problem.target) != kGroupMajor
+        || typical.depth % kGrain != 0 || typical.width % kGrain != 0)
+        return {};
+    std::vector<int32_t> tactics;
+    for (int32_t i = 0; i < static_cast<int32_t>(std::size(kWholeWarps)); ++i)
+    {
+        WholeWarps const& warps = kWholeWarps[i];
+        auto const shape = wholeShape(warps, typical.keys, typical.depth, typical.width);
+        if (!shape || (i > 0 && typical.keys < kFewestKeys * warps.keys))
+            continue;
+        int64_t const blocks = typical.matrices * ((typical.rows + shape->rows() - 1) / shape->rows());
+        if (blocks <= kMostBlocks)
+            tactics.push_back(kAttentionOfWhole + i);
+    }
+    return tactics;
+}
+
 std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& problem)
 {
     constexpr char kName[]{"online softmax"};
@@ -96,14 +122,16 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
         * static_cast<double>(typical.keys) * static_cast<double>(typical.depth + typical.width);
     double const faster = type == DType::kFLOAT ? 1.0 : 50.0;
     std::vector<int32_t> tactics = groupTactics(problem, layer, typical);
+    std::ranges::copy(wholeTactics(problem, typical), std::back_inserter(tactics));
     tactics.push_back(kAttentionOfMany);
     if (type != DType::kFLOAT)
         tactics.push_back(kAttentionOfFew);
     std::vector<Offer> offers;
     for (int32_t const tactic : tactics)
     {
-        bool const isForMany = tactic >= kAttentionByGroups ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups])
-                                                            : tactic == kAttentionOfMany;
+        bool const isByGroups = tactic >= kAttentionByGroups && tactic < kAttentionOfWhole;
+        bool const isForMany =
+            isByGroups ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups]) : tactic == kAttentionOfMany;
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
         offer.outputs = {Layout::kLinear};

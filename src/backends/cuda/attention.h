@@ -4,7 +4,10 @@
 #include "backends/cuda/attention_text.h"
 #include "backends/cuda/group_attention_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/whole_attention_text.h"
 #include "layers/attention.h"
+
+#include <optional>
 
 namespace tenon::cuda
 {
@@ -14,7 +17,20 @@ inline constexpr int64_t kMaxAttentionColumns{32 * kPlainColumns};
 inline constexpr int32_t kAttentionOfMany{0};
 inline constexpr int32_t kAttentionOfFew{1};
 inline constexpr int32_t kAttentionByGroups{2}; //!< From here on those of kGroupShapes,
-inline constexpr int32_t kGroupMajor{9};        //!< which want this first number of the compute capability.
+inline constexpr int32_t kGroupMajor{9};        //!< which want this first number of the compute capability;
+inline constexpr int32_t kAttentionOfWhole{
+    kAttentionByGroups + static_cast<int32_t>(std::size(kGroupShapes))}; //!< then those of kWholeWarps.
+//! How warps share rows and keys out where all keys of a head are in shared memory.
+struct WholeWarps
+{
+    int rows;
+    int keys;
+};
+inline constexpr WholeWarps kWholeWarps[]{{1, 4}, {1, 8}, {2, 4}, {4, 2}};
+inline constexpr int32_t kAttentionTactics{kAttentionOfWhole + static_cast<int32_t>(std::size(kWholeWarps))};
+
+//! None: a warp has no registers, or a block no shared memory, for so many keys. `depth` and `width` as they are.
+std::optional<WholeShape> wholeShape(WholeWarps const& warps, int64_t keys, int64_t depth, int64_t width);
 
 //! An operand by its roles: batch, head, row, column.
 struct AttentionOperand

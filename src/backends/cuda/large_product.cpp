@@ -1,6 +1,6 @@
 // Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
 // bias and epilogue in the kernel. How results are tiled are tactics.
-#include "backends/cuda/cublas_product.h"
+#include "backends/cuda/engine_product.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -17,9 +17,6 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
 };
-constexpr int32_t kLargeMajor{9};         //!< Of the compute capability, Hopper's.
-constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.
-constexpr uintptr_t kEngineAlignment{16}; //!< Of addresses.
 
 struct LargeChoices
 {
@@ -31,32 +28,15 @@ struct LargeChoices
     }
 };
 
-bool isOnGrain(void const* address, uintptr_t grain)
-{
-    return reinterpret_cast<uintptr_t>(address) % grain == 0;
-}
-
-int64_t blocksOf(int64_t count, int64_t block)
-{
-    return (count + block - 1) / block;
-}
-
-struct LargeMatrix
-{
-    int64_t rows;
-    int64_t columns;
-    int boxRows; //!< That are copied at a time.
-};
-
 //! What of a step does not depend on addresses.
 struct LargeCode
 {
     void* kernel{nullptr};
     Grid grid;
     TensorMapType type{kTensorMapHalf};
-    LargeMatrix a{};
-    LargeMatrix b{};
-    LargeMatrix c{};
+    EngineMatrix a{};
+    EngineMatrix b{};
+    EngineMatrix c{};
     bool hasBias{false};
     bool hasExtra{false};
 };
@@ -87,63 +67,19 @@ class LargeProduct final : public CudaPrepared
             return cudaPrepared(*mOtherwise).launch(at);
         LargeTilesParams params = mParams;
         params.bias = bias;
-        TENON_TRY(describe(at, params.a, call.inputs[0], mCode.a));
-        TENON_TRY(describe(at, params.b, call.inputs[1], mCode.b));
-        TENON_TRY(describe(at, params.c, call.outputs[0], mCode.c));
+        TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
+        TENON_TRY(describeMatrix(at, params.b, call.inputs[1], mCode.type, mCode.b));
+        TENON_TRY(describeMatrix(at, params.c, call.outputs[0], mCode.type, mCode.c));
         if (mCode.hasExtra)
-            TENON_TRY(describe(at, params.extra, extra, mCode.c));
+            TENON_TRY(describeMatrix(at, params.extra, extra, mCode.type, mCode.c));
         return launchKernel(at, mCode.kernel, mCode.grid, params);
     }
 
   private:
-    Result<Done> describe(
-        CudaCall const& at, unsigned long long (&to)[16], void const* address, LargeMatrix const& matrix) const
-    {
-        std::array const extents{static_cast<uint64_t>(matrix.columns), static_cast<uint64_t>(matrix.rows)};
-        uint64_t const stride = extents[0] * sizeof(uint16_t);
-        std::array const box{static_cast<unsigned>(LargeTile::kDepth), static_cast<unsigned>(matrix.boxRows)};
-        std::array const steps{1U, 1U};
-        TensorMap map{};
-        Code const code = at.api.cuTensorMapEncodeTiled(&map, mCode.type, 2, const_cast<void*>(address), extents.data(),
-            &stride, box.data(), steps.data(), kTensorMapNotInterleaved, kTensorMapSwizzle128, kTensorMapPromotion256,
-            kTensorMapZeros);
-        if (code != kSuccess)
-            return at.device.noted(code, "cuTensorMapEncodeTiled");
-        std::ranges::copy(map.words, to);
-        return Done{};
-    }
-
     LargeTilesParams mParams;
     LargeCode mCode;
     std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
 };
-
-//! The first steps of an epilogue with at most one tensor, which lies as the result does.
-Epilogue stepsOfKernel(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
-{
-    Epilogue own;
-    for (EpilogueStep const& step : whole.steps)
-    {
-        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
-        bool const isLikeOut = inputs.size() > kFirstExtra && inputs[kFirstExtra].present
-            && inputs[kFirstExtra].extents == out.extents && inputs[kFirstExtra].layout == out.layout
-            && inputs[kFirstExtra].dtype == out.dtype;
-        if (takesOne && (own.extraInputs() > 0 || !isLikeOut))
-            break;
-        own.steps.push_back(step);
-    }
-    return own;
-}
-
-bool isForLargeTiles(CudaModel const& model, LtShape const& shape, DType type)
-{
-    ProductShape const& matrices = shape.matrices;
-    int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth,
-        blocksOf(matrices.rows, LargeTile::kRows) * blocksOf(matrices.columns, LargeTile::kRows)});
-    return model.major == kLargeMajor && (type == DType::kHALF || type == DType::kBF16) && shape.batch == 1
-        && shape.calls.size() == 1 && !matrices.isTurnedA && matrices.depth > 0 && matrices.depth % kEngineGrain == 0
-        && matrices.columns % kEngineGrain == 0 && isSmall(largest);
-}
 
 //! By the library where extents, the GPU or addresses are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, StepProduct const& product,
@@ -154,7 +90,7 @@ Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, S
     LargeTile const& tile = kLargeTiles[static_cast<size_t>(choices.tactic)];
     LtShape const shape = ltShapeOf(product.shape);
     ProductShape const& matrices = shape.matrices;
-    if (!isForLargeTiles(device.model(), shape, out.dtype))
+    if (!isForEngine(device.model(), shape, out.dtype))
         return libraryProduct(device, product, inputs, out, {});
     Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
     auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
@@ -168,8 +104,8 @@ Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, S
     LargeCode code{.kernel = TENON_TRY(module.function("largeTiles")),
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, matrices.depth, LargeTile::kRows},
-        .b = matrices.isTurnedB ? LargeMatrix{matrices.columns, matrices.depth, tile.columns}
-                                : LargeMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
+        .b = matrices.isTurnedB ? EngineMatrix{matrices.columns, matrices.depth, tile.columns}
+                                : EngineMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
         .c = {matrices.rows, matrices.columns, LargeTile::kSlotRows},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra};
@@ -211,30 +147,12 @@ class LargeProductKernel final : public LayerKernel
     bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
 
-//! Whether the right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
-bool isToBePacked(MatrixMultiply const& layer, bool isConstant)
-{
-    return isConstant && layer.operation1 == nvinfer1::MatrixOperation::kNONE;
-}
-
 Result<std::unique_ptr<Kernel>> loadLargeProduct(KernelSource const& source, CudaDevice const& device)
 {
     LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
     LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
     auto const fields = TENON_TRY(fieldsOf<MatrixMultiply>(args));
-    bool isPacked{false};
-    for (size_t i = 0; i < source.weights.size(); ++i)
-    {
-        WeightArg const& weight = source.weights[i];
-        if (weight.data == nullptr || weight.packing.empty())
-            continue;
-        int64_t const needed = tenon::bytesOf(weight.dtype, Layout::kLinear, weight.extents);
-        if (i != 1 || weight.packing != kMatrixPacking || !isToBePacked(fields, true))
-            return badArgument("weight {} is packed as '{}', which no large product here reads", i, weight.packing);
-        if (needed < 0 || weight.bytes < static_cast<size_t>(needed))
-            return badArgument("matrices have {} bytes where {} are needed", weight.bytes, needed);
-        isPacked = true;
-    }
+    bool const isPacked = TENON_TRY(isEnginePacked(source, fields));
     return std::unique_ptr<Kernel>{std::make_unique<LargeProductKernel>(
         std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
 }
@@ -271,7 +189,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     constexpr char kName[]{"large tiles"};
     constexpr double kMinProducts{1e9};
     DType const type = problem.output().dtype;
-    if (majorOf(*problem.target) != kLargeMajor || (type != DType::kHALF && type != DType::kBF16))
+    if (majorOf(*problem.target) != kEngineMajor || (type != DType::kHALF && type != DType::kBF16))
         return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
     LtShape const shape = ltShapeOf(product);
     ProductShape const& matrices = shape.matrices;
@@ -308,13 +226,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& pr
         return refuse(kName, std::move(reason));
     if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
         return refuse(kName, "takes rows that lie behind each other, and matrices");
-    std::vector<TensorArg> inputs;
-    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
-        inputs.push_back(problem.hasInput(i)
-                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
-                : TensorArg{.present = false});
-    TensorArg const out{problem.output().dtype, Layout::kLinear, problem.typicalExtents(problem.output())};
-    Result<ProductShape> const shape = productShape(layer, inputs, {&out, 1});
+    Result<ProductShape> const shape = typicalProduct(problem);
     if (!shape)
         return refuse(kName, shape.error().message);
     return offersOfLarge(problem, Layout::kLinear, *shape);

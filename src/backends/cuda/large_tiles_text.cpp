@@ -2,6 +2,7 @@
 // shared memory, warp by warp, so that the copy engine stores them, and clips what is not there.
 #include "backends/cuda/large_tiles_text.h"
 
+#include "backends/cuda/copy_engine_text.h"
 #include "backends/cuda/epilogue_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -33,16 +34,6 @@ static __device__ __forceinline__ Place placeOf(LargeTilesParams const& p, int t
 constexpr char kEmulatedText[]{R"(
 static unsigned char sharedMemory[8 * (SLOTS * kSlotBytes + kBiasBytes)];
 constexpr unsigned kBiases = 8 * SLOTS * kSlotBytes;
-static inline Stored* elementAt(u64 const (&map)[16], int row, int column)
-{
-    bool const isThere = row < (int)map[2] && column < (int)map[1];
-    return isThere ? (Stored*)(map[0] + row * map[3]) + column : nullptr;
-}
-static inline float numberAt(u64 const (&map)[16], int row, int column)
-{
-    Stored const* const at = elementAt(map, row, column);
-    return at != nullptr ? widen(*at) : 0.0f;
-}
 static inline Stored* pieceOfSlot(unsigned slot, int row, int column)
 {
     return (Stored*)(sharedMemory + slot + row * 128 + (column / 8 ^ row % 8) * 16) + column % 8;
@@ -101,49 +92,8 @@ static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
 }
 )"};
 
-//! {0}: registers of the sum as placeholders; {1} to {3}: numbers of those behind them; {4}: columns; {5}: the type;
-//! {6}: registers of the sum as operands; {7}: 1 where the right operand's rows are its depth.
-constexpr char kProductText[]{R"(
-static __device__ __forceinline__ void addProducts(float (&d)[BN / 8][4], u64 a, u64 b, int isAdded)
-{{
-    asm volatile("{{.reg .pred isAdded; setp.ne.s32 isAdded, %{3}, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n{4}k16.f32.{5}.{5} {{{0}}}, %{1}, %{2}, isAdded, 1, 1, 0, {7};}}"
-        : {6}
-        : "l"(a), "l"(b), "r"(isAdded));
-}}
-)"};
-
-//! Barriers in shared memory, and the copy engine. Addresses are those of the shared window.
-constexpr char kEngineText[]{R"(
-extern __shared__ unsigned char sharedMemory[];
-
-static __device__ __forceinline__ void initBarrier(unsigned barrier, unsigned arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals) : "memory");
-}
-//! Arrives, and has the phase wait for so many bytes, too.
-static __device__ __forceinline__ void expectBytes(unsigned barrier, unsigned bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(barrier), "r"(bytes) : "memory");
-}
-static __device__ __forceinline__ void arrive(unsigned barrier)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
-}
-static __device__ __forceinline__ void waitBarrier(unsigned barrier, unsigned parity)
-{
-    unsigned isOver;
-    do
-        asm volatile("{.reg .pred isOver; mbarrier.try_wait.parity.shared::cta.b64 isOver, [%1], %2;\n"
-            "selp.u32 %0, 1, 0, isOver;}" : "=r"(isOver) : "r"(barrier), "r"(parity) : "memory");
-    while (isOver == 0);
-}
-//! A box of 64 columns from there on; what is not there becomes zeros.
-static __device__ __forceinline__ void fetch(unsigned to, u64 const (&map)[16], unsigned barrier, int column, int row)
-{
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%3, %4}], [%2];" :: "r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row) : "memory");
-}
+//! Pieces of results, and the tensor that they are finished with.
+constexpr char kPiecesText[]{R"(
 static __device__ __forceinline__ void fetchPiece(
     unsigned slot, u64 const (&map)[16], unsigned barrier, int column, int row)
 {
@@ -196,14 +146,6 @@ struct Ring
 {
     unsigned stages, full, empty; // Addresses.
 };
-
-//! Rows of 128 bytes, eight of them 1,024 bytes apart from the next eight; where rows are the depth, panels of 64
-//! columns are 8,192 bytes apart.
-static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanels)
-{
-    u64 const across = isOfPanels ? 8192 >> 4 : 1;
-    return (u64)((address & 0x3ffffu) >> 4) | across << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
-}
 
 static __device__ __forceinline__ void fetchStage(
     LargeTilesParams const& p, Place const& at, unsigned to, unsigned barrier, int depth)
@@ -543,20 +485,6 @@ static __device__ __forceinline__ void gelusOf(float (&x)[N])
 }
 )"};
 
-//! One instruction of a warpgroup: 64 rows by all columns by 16 of the depth.
-std::string productText(LargeTilesForm const& form)
-{
-    std::string placeholders;
-    std::string operands;
-    int const registers = form.tile.columns / 2;
-    for (int i = 0; i < registers; ++i)
-    {
-        placeholders += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-        operands += fmt::format("{}\"+f\"(d[{}][{}])", i == 0 ? "" : ", ", i / 4, i % 4);
-    }
-    return fmt::format(kProductText, placeholders, registers, registers + 1, registers + 2, form.tile.columns,
-        form.type == "Half" ? "f16" : "bf16", operands, form.isTurnedB ? 0 : 1);
-}
 } // namespace
 
 Result<std::string> largeEpilogueText(Epilogue const& epilogue)
@@ -598,8 +526,9 @@ std::string largeTilesText(LargeTilesForm const& form)
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",
-        kMeasuresText, kEmulatedText, productText(form), kEngineText, kRingText, form.epilogue, kLargeFinishText,
-        kElsewhereText);
+        kMeasuresText + std::string{copyEngineText()}, kEmulatedText,
+        warpgroupProductText(form.type, tile.columns, form.isTurnedB), kPiecesText, kRingText, form.epilogue,
+        kLargeFinishText, kElsewhereText);
     return wholeText(text);
 }
 

@@ -17,6 +17,12 @@ constexpr int64_t kMaxMatrixColumns{128};
 constexpr int64_t kAttentionAlignment{16};
 constexpr uintptr_t kMaskPairBytes{8}; //!< Of the largest elements.
 
+//! As the tensor cores take them.
+int paddedColumns(int64_t columns)
+{
+    return static_cast<int>((columns + 15) / 16 * 16);
+}
+
 struct AttentionLaunch
 {
     AttentionParams params{};
@@ -123,10 +129,9 @@ class AttentionPlanner
     }
     Result<AttentionLaunch> matrix(AttentionParams const& params, bool isForFew) const
     {
-        auto const padded = [](int columns) { return (columns + 15) / 16 * 16; };
         AttentionLaunch made{.params = params, .grid = {}};
-        int const depth = padded(params.depth);
-        int const width = padded(params.width);
+        int const depth = paddedColumns(params.depth);
+        int const width = paddedColumns(params.width);
         Module const& module = *TENON_TRY(moduleOf(mDevice, matrixAttentionText(mStored, mMask, depth, width)));
         AttentionKernels const kernels = matrixAttentionKernels(depth, width);
         made.code = TENON_TRY(module.function(isForFew ? kernels.fewRows : kernels.manyRows));
@@ -173,6 +178,27 @@ class AttentionPlanner
         TENON_TRY(launchOver(made, matrices * parts, static_cast<unsigned>(128 * shape.rows * shape.keys)));
         return std::optional{std::move(made)};
     }
+    //! None: keys of a head are too many.
+    Result<std::optional<AttentionLaunch>> whole(AttentionParams const& params, WholeWarps const& warps) const
+    {
+        std::optional<WholeShape> const shape = wholeShape(warps, params.keys, params.depth, params.width);
+        if (!shape || !isSmall(params.rows + shape->rows()))
+            return std::optional<AttentionLaunch>{};
+        AttentionLaunch made{.params = params, .grid = {}};
+        int const depth = paddedColumns(params.depth);
+        int const width = paddedColumns(params.width);
+        Module const& module = *TENON_TRY(moduleOf(mDevice, wholeAttentionText(mStored, mMask, depth, width, *shape)));
+        made.code = TENON_TRY(module.function("wholeHead"));
+        made.grid.sharedBytes = static_cast<unsigned>(shape->sharedBytes(depth, width));
+        TENON_TRY(allowShared(mDevice, made.code, made.grid.sharedBytes));
+        made.params.tiles = static_cast<int>((params.rows + shape->rows() - 1) / shape->rows());
+        made.params.scale *= std::numbers::log2e_v<float>;
+        // Blocks of the next kernel come while these run: none of theirs shall crowd where these leave a place.
+        int64_t const blocks =
+            std::max<int64_t>(params.batches * params.heads * made.params.tiles, mDevice.model().multiprocessors);
+        TENON_TRY(launchOver(made, blocks, static_cast<unsigned>(shape->threads())));
+        return std::optional{std::move(made)};
+    }
 
   private:
     CudaDevice const& mDevice;
@@ -180,6 +206,19 @@ class AttentionPlanner
     std::string mMask; //!< The type of its elements.
 };
 } // namespace
+
+std::optional<WholeShape> wholeShape(WholeWarps const& warps, int64_t keys, int64_t depth, int64_t width)
+{
+    constexpr int kMaxShared{227 << 10}; // Of a block on Hopper.
+    if (keys < 1 || depth > kMaxMatrixColumns || width > kMaxMatrixColumns)
+        return std::nullopt;
+    int64_t const each = (keys + warps.keys - 1) / warps.keys;
+    for (int const own : {16, 32, 48, 64, 96, 128, 192})
+        if (WholeShape const shape{warps.rows, warps.keys, own};
+            each <= own && shape.sharedBytes(paddedColumns(depth), paddedColumns(width)) <= kMaxShared)
+            return shape;
+    return std::nullopt;
+}
 
 AttentionOperand::AttentionOperand(AttentionView const& view, std::vector<int64_t> const& tensor)
 {
@@ -214,8 +253,7 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
     if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMaxAttentionColumns
         || !isSmall(operands.q.extents[3]))
         return badArgument("the attention kernels take real numbers and up to {} columns", kMaxAttentionColumns);
-    constexpr auto kTactics = static_cast<int32_t>(kAttentionByGroups + std::size(kGroupShapes));
-    if (tactic < 0 || tactic >= kTactics)
+    if (tactic < 0 || tactic >= kAttentionTactics)
         return badArgument("tactic {} of attention", tactic);
     std::string mask = inputs.size() > 3 && inputs[3].present ? TENON_TRY(storageOf(inputs[3].dtype)) : std::string{};
     AttentionParams const params = attentionParams(layer, operands, inputs);
@@ -228,7 +266,9 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
         isMatrix ? TENON_TRY(planner.matrix(params, tactic == kAttentionOfFew)) : TENON_TRY(planner.plain(params));
     bool const fitsGroups = device.model().major == kGroupMajor && params.isWide != 0 && params.scale >= 0.0F
         && (operands.haveColumns(64) || operands.haveColumns(128));
-    if (isMatrix && tactic >= kAttentionByGroups && fitsGroups)
+    if (isMatrix && tactic >= kAttentionOfWhole && device.model().major == kGroupMajor && params.isWide != 0)
+        made.wide = TENON_TRY(planner.whole(params, kWholeWarps[tactic - kAttentionOfWhole]));
+    else if (isMatrix && tactic >= kAttentionByGroups && fitsGroups)
         made.wide = TENON_TRY(planner.groups(params, kGroupShapes[tactic - kAttentionByGroups]));
     return std::shared_ptr<Prepared const>{std::make_shared<AttentionStep>(std::move(made))};
 }

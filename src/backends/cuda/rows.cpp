@@ -249,7 +249,8 @@ class RowKernel final : public LayerKernel
         RowExpr const rows = TENON_TRY(cut(*problem.body, static_cast<int32_t>(inputs.size())));
         RowText const text = TENON_TRY(functionsOf(rows, inputs));
         std::string const outType = TENON_TRY(storageOf(out.dtype));
-        RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
+        RowParams params = TENON_TRY(arrange(inputs, out, rows.axes));
+        params.early = earlyOperands(params, inputs.size());
         std::optional<RowPacks> const packs = packsOf(params, inputs, out);
         std::optional<RowColumns> const columns = columnsOf(params, text, inputs, device().model().multiprocessors);
         std::string own = std::string{kRowOperandText} + kRowParamsText + text.functions;
@@ -271,6 +272,19 @@ class RowKernel final : public LayerKernel
     }
 
   private:
+    //! Which operands a kernel may read while those before it end, as each thread needs them for all of its rows.
+    unsigned earlyOperands(RowParams const& params, size_t count) const
+    {
+        unsigned early{0};
+        for (size_t n = 0; n < count; ++n)
+        {
+            RowOperand const& x = params.in[n];
+            bool const isSame = std::all_of(x.kept, x.kept + params.keptAxes, [](long long s) { return s == 0; });
+            if (isConstant(n) && isSame && params.reducedAxes == 1 && x.reduced[0] == 1)
+                early |= 1U << n;
+        }
+        return early;
+    }
     static Result<RowParams> arrange(std::span<TensorArg const> inputs, TensorArg const& out, uint32_t axes)
     {
         std::vector<int64_t> const whole = wholeExtents(inputs);

@@ -74,18 +74,20 @@ std::string argumentsOf(RowText const& text, size_t reductions)
     return own;
 }
 
-//! Head of a kernel up to where each operand's row begins; `rows`: of a block, 0: each thread has one of its own.
-std::string beginRows(RowText const& text, std::string const& name, unsigned rows)
+//! Head of a kernel up to where each operand's row begins; `rows`: of a block, 0: each thread has one of its own;
+//! `early`: what a thread does before all rows, the wait for former kernels included.
+std::string beginRows(RowText const& text, std::string const& name, unsigned rows, std::string const& early = {})
 {
     std::string const loop = rows == 0
         ? "    unsigned const threads = 1;\n    unsigned const thread = 0;\n"
           "    for (u64 row = firstItem(); row < p.rows; row += itemStride())\n"
         : fmt::format("    unsigned const threads = blockDim.x / {0};\n"
                       "    unsigned const thread = threadIdx.x % threads;\n"
+                      "{1}"
                       "    for (u64 row = (u64)blockIdx.x * {0} + threadIdx.x / threads; row < p.rows;"
                       " row += (u64)gridDim.x * {0})\n",
-            rows);
-    std::string own = "TENON_KERNEL(" + name + ", RowParams)\n{\n" + loop
+            rows, early);
+    std::string own = (early.empty() ? "TENON_KERNEL(" : "TENON_EARLY_KERNEL(, ") + name + ", RowParams)\n{\n" + loop
         + "    {\n        u64 rest = row;\n        i64 toRow = 0;\n";
     for (size_t n = 0; n < text.types.size(); ++n)
         if (!text.types[n].empty())
@@ -260,13 +262,14 @@ TENON_KERNEL(sharedColumns, RowParams)
 
 std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
 {
-    std::string own = beginRows(text, "packedRows", packs.together);
     std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
                                          "            u64 const at = ((u64)c * threads + thread) * {};\n"
                                          "            if (at >= p.length)\n                break;\n",
         packs.perThread, packs.width);
     std::string const each = fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n", packs.width);
     std::string arguments;
+    std::string held;  // Packs of all operands.
+    std::string early; // Loads of those that are the same for all rows, and constant: former kernels may still run.
     std::string loads;
     for (size_t n = 0; n < text.types.size(); ++n)
     {
@@ -274,14 +277,20 @@ std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::strin
         arguments += text.types[n].empty() ? "0.0f" : fmt::format("widen(x{}[c].v[k])", n);
         if (text.types[n].empty())
             continue;
-        own += fmt::format("        Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
+        held += fmt::format("    Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
+        early += fmt::format("            if (p.early >> {0} & 1u)\n"
+                             "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + at);\n",
+            n, text.types[n], packs.width);
         loads += fmt::format(
-            "            if (p.in[{0}].reduced[0] == 1)\n"
-            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n"
-            "            else\n                for (int k = 0; k < {2}; ++k)\n"
-            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n",
+            "            if (p.in[{0}].reduced[0] != 1)\n"
+            "                for (int k = 0; k < {2}; ++k)\n"
+            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n"
+            "            else if ((p.early >> {0} & 1u) == 0)\n"
+            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n",
             n, text.types[n], packs.width);
     }
+    std::string own =
+        beginRows(text, "packedRows", packs.together, held + loop + early + "        }\n    awaitFormer();\n");
     own += loop + loads + "        }\n";
     for (size_t k = 0; k < rows.reductions.size(); ++k)
     {

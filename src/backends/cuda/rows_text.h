@@ -9,9 +9,11 @@ namespace tenon::cuda
 {
 
 TENON_DEVICE_STRUCT(RowOperand, void const* data; long long kept[8]; long long reduced[8];);
+//! `early`: bit i: operand i is constant, and the same for all rows in one piece.
 TENON_DEVICE_STRUCT(RowParams, unsigned const* stop; unsigned long long rows; unsigned long long length;
                     unsigned long long written; unsigned long long keptExtents[8]; unsigned long long reducedExtents[8];
-                    int keptAxes; int reducedAxes; unsigned isSmall; RowOperand in[8]; void* out; RowOperand to;);
+                    int keptAxes; int reducedAxes; unsigned isSmall; unsigned early; RowOperand in[8]; void* out;
+                    RowOperand to;);
 inline constexpr size_t kMaxRowOperands{8};
 
 //! An expression cut where it reduces: what each reduction goes over, and what comes of all of them. Results of

@@ -45,6 +45,11 @@ class CudaPrepared : public Prepared
         return mLife;
     }
     virtual Result<Done> launch(CudaCall const& at) const = 0;
+    //! Microseconds of its time alone that runs do not see, as it has much to do before it waits for the step before.
+    virtual double hidden() const noexcept
+    {
+        return 0.0;
+    }
     //! False: every run has to call it, as what it puts there is not known to be the same.
     virtual bool isRepeatable() const noexcept
     {

@@ -360,7 +360,12 @@ Result<RunEnd> CudaDevice::runTimed(
             return failed->error;
         }
         for (size_t i = 0; i < part.size(); ++i)
-            static_cast<void>((*options.observer)(part[i], TENON_TRY(clock.microseconds(i))));
+        {
+            bool const isOurs = part[i].place != Place::kHost;
+            double const hidden = isOurs ? cudaPrepared(*part[i].prepared).hidden() : 0.0;
+            double const seen = TENON_TRY(clock.microseconds(i)) - hidden;
+            static_cast<void>((*options.observer)(part[i], std::max(seen, 0.0)));
+        }
         if (check.mustStop())
             return cancelledRun();
     }

@@ -1,0 +1,393 @@
+// EarlyTilesText: one thread copies into a ring of stages, weights before the wait for former kernels and rows behind
+// it; warpgroups multiply; sums come together in shared memory, those of a cluster are read by the block that finishes
+// them.
+#include "backends/cuda/early_tiles_text.h"
+
+#include "backends/cuda/copy_engine_text.h"
+#include "backends/cuda/matrix_text.h"
+
+#include <array>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+//! Rows of 128 bytes whose eight pieces are exchanged by the row's number ("128-byte swizzle" of the PTX ISA).
+constexpr char kEarlyMeasuresText[]{R"(
+constexpr int kDepth = 64, kWorking = BM * 2, kThreads = kWorking + 32; // The last warp copies.
+constexpr int kBytesOfA = BM * 128, kStageBytes = kBytesOfA + BN * 128;
+constexpr int kPitch = BN + 8; // Rows of sums begin in different banks.
+constexpr int kOwnRows = BM / PARTS; // That a block finishes.
+constexpr int kOctets = BN / 8;
+constexpr int kItems = (kOwnRows * kOctets + kWorking - 1) / kWorking; // Octets of results of a thread.
+typedef float Sums[BN / 8][4]; // d[j] is columns 8j + 2t and the next, of a warp's rows g and g + 8.
+
+//! What a block multiplies.
+struct Share
+{
+    int row, column, part;
+    int firstStep, steps;
+};
+static __device__ __forceinline__ Share shareOf(EarlyTilesParams const& p)
+{
+    int const part = (int)(blockIdx.x % PARTS), at = (int)(blockIdx.x / PARTS), first = part * p.stepsOfPart;
+    int const end = first + p.stepsOfPart < p.steps ? first + p.stepsOfPart : p.steps;
+    return {at % p.tilesDown * BM, at / p.tilesDown * BN, part, first, end > first ? end - first : 0};
+}
+//! Of the tile, that a warp begins with.
+static __device__ __forceinline__ int warpRow() { return (int)threadIdx.x / 32 * 16; }
+)"};
+
+//! Without a GPU blocks run one after the other: the last one of a tile finishes all of its rows.
+constexpr char kEarlyEmulatedText[]{R"(
+static float biases[BN];
+static float sumsOfParts[PARTS][BM * kPitch];
+static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d)
+{
+    int const lane = threadIdx.x % 32;
+    for (int n = 0; n < BN / 8; ++n)
+        for (int i = 0; i < 4; ++i)
+        {
+            int const row = share.row + warpRow() + lane / 4 + i / 2 * 8;
+            int const column = share.column + n * 8 + lane % 4 * 2 + i % 2;
+            float sum = 0.0f;
+            for (int k = share.firstStep * kDepth; k < (share.firstStep + share.steps) * kDepth; ++k)
+                sum += numberAt(p.a, row, k) * numberAt(p.b, column, k);
+            d[n][i] = sum;
+        }
+}
+static inline float* ownSums(int part) { return sumsOfParts[part]; }
+static inline Pack<float, 4> sumsAt(float const*, int part, int at)
+{
+    return *(Pack<float, 4> const*)(sumsOfParts[part] + at);
+}
+static inline int firstRowOf(int) { return 0; }
+static inline int rowsToFinish(int part) { return part == PARTS - 1 ? BM : 0; }
+static inline void letPartsGo() {}
+constexpr int kItemsOfThread = kItems * PARTS;
+)"};
+
+constexpr char kEarlyRingText[]{R"(
+#define TENON_CLUSTER __cluster_dims__(PARTS, 1, 1)
+constexpr int kItemsOfThread = kItems;
+static __device__ __forceinline__ int firstRowOf(int part) { return kOwnRows * part; }
+static __device__ __forceinline__ int rowsToFinish(int) { return kOwnRows; }
+//! Four sums of another block of the cluster.
+static __device__ __forceinline__ Pack<float, 4> sumsAt(float const* own, int part, int at)
+{
+    if (PARTS == 1)
+        return *(Pack<float, 4> const*)(own + at);
+    unsigned there;
+    Pack<float, 4> sums;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(sharedAddress(own + at)), "r"(part));
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(sums.v[0]), "=f"(sums.v[1]), "=f"(sums.v[2]), "=f"(sums.v[3]) : "r"(there) : "memory");
+    return sums;
+}
+//! Has read what it needs of others. Before it stores results: to arrive behind those would wait for them.
+static __device__ __forceinline__ void letPartsGo()
+{
+    if (PARTS > 1)
+        asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+//! Until nobody reads this block's sums any more.
+static __device__ __forceinline__ void awaitParts()
+{
+    if (PARTS > 1)
+        asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+static __device__ __forceinline__ void meetParts()
+{
+    if (PARTS > 1)
+        asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+    else
+        __syncthreads();
+}
+
+//! A stage is full when its bytes are there, and empty when every warp that multiplies it has done so.
+struct Ring
+{
+    unsigned stages, full, empty; // Addresses.
+};
+
+//! Into the cache, where the ring has no room yet.
+static __device__ __forceinline__ void fetchAhead(u64 const (&map)[16], int column, int row)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];"
+                 :: "l"(map), "r"(column), "r"(row) : "memory");
+}
+
+static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Share const& share, Ring const& ring)
+{
+    asm volatile("prefetch.tensormap [%0];" :: "l"(p.a) : "memory");
+    int const ahead = share.steps < p.stages ? share.steps : p.stages;
+    int depth = share.firstStep * kDepth;
+    for (int step = 0; step < ahead; ++step)
+    {
+        expectBytes(ring.full + step * 8, kStageBytes);
+        fetch(ring.stages + step * kStageBytes + kBytesOfA, p.b, ring.full + step * 8, depth + step * kDepth,
+            share.column);
+    }
+    for (int step = ahead; step < share.steps; ++step)
+        fetchAhead(p.b, depth + step * kDepth, share.column);
+    awaitFormer();
+    for (int step = 0; step < ahead; ++step)
+        fetch(ring.stages + step * kStageBytes, p.a, ring.full + step * 8, depth + step * kDepth, share.row);
+    int stage = 0;
+    unsigned parity = 0;
+    for (int step = ahead; step < share.steps; ++step)
+    {
+        waitBarrier(ring.empty + stage * 8, parity);
+        unsigned const to = ring.stages + stage * kStageBytes;
+        expectBytes(ring.full + stage * 8, kStageBytes);
+        fetch(to, p.a, ring.full + stage * 8, depth + step * kDepth, share.row);
+        fetch(to + kBytesOfA, p.b, ring.full + stage * 8, depth + step * kDepth, share.column);
+        if (++stage == p.stages)
+        {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+}
+
+static __device__ __forceinline__ void multiplyShare(
+    EarlyTilesParams const& p, Share const& share, Ring const& ring, Sums& d)
+{
+    int stage = 0, before = 0;
+    unsigned parity = 0;
+#pragma unroll 1
+    for (int step = 0; step < share.steps; ++step)
+    {
+        waitBarrier(ring.full + stage * 8, parity);
+        unsigned const at = ring.stages + stage * kStageBytes;
+        u64 const a = operandAt(at + threadIdx.x / 128 * 64 * 128, false);
+        u64 const b = operandAt(at + kBytesOfA, false);
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+        for (int i = 0; i < kDepth / 16; ++i)
+            addProducts(d, a + i * 2, b + i * 2, step + i);
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        if (step > 0)
+        {
+            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            if (threadIdx.x % 32 == 0)
+                arrive(ring.empty + before * 8);
+        }
+        before = stage;
+        if (++stage == p.stages)
+        {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    asm volatile("bar.sync 1, %0;" :: "n"(kWorking) : "memory"); // Sums take the place of stages.
+}
+)"};
+
+//! What is the same on the fake device.
+constexpr char kEarlyFinishText[]{R"(
+static __device__ __forceinline__ void keepSums(float* sums, Sums const& d)
+{
+    int const lane = (int)threadIdx.x % 32;
+    float* const mine = sums + (warpRow() + lane / 4) * kPitch + lane % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < BN / 8; ++n)
+    {
+        *(Pack<float, 2>*)(mine + n * 8) = Pack<float, 2>{{d[n][0], d[n][1]}};
+        *(Pack<float, 2>*)(mine + n * 8 + 8 * kPitch) = Pack<float, 2>{{d[n][2], d[n][3]}};
+    }
+}
+
+//! Where in the result a thread's octet of a block's share is; none: −1.
+struct Octet
+{
+    int row, column;
+    i64 at;
+};
+static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share const& share, int item)
+{
+    int const number = (int)threadIdx.x + item * kWorking;
+    int const row = firstRowOf(share.part) + number / kOctets, column = number % kOctets * 8;
+    bool const isThere = number < rowsToFinish(share.part) * kOctets && share.row + row < p.rows
+        && share.column + column < p.columns;
+    return {row, column, isThere ? (i64)(share.row + row) * p.columns + share.column + column : -1};
+}
+
+typedef Pack<unsigned, 4> Extras[kItemsOfThread];
+
+static __device__ __forceinline__ void finishShare(
+    EarlyTilesParams const& p, Share const& share, float const* sums, float const* bias, Extras const& extras)
+{
+    float v[kItemsOfThread][8] = {};
+#pragma unroll
+    for (int item = 0; item < kItemsOfThread; ++item)
+    {
+        Octet const octet = octetOf(p, share, item);
+        if (octet.at < 0)
+            continue;
+#pragma unroll
+        for (int from = 0; from < PARTS; ++from)
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+            {
+                Pack<float, 4> const four = sumsAt(sums, from, octet.row * kPitch + octet.column + half * 4);
+#pragma unroll
+                for (int k = 0; k < 4; ++k)
+                    v[item][half * 4 + k] += four.v[k];
+            }
+    }
+    letPartsGo();
+#pragma unroll
+    for (int item = 0; item < kItemsOfThread; ++item)
+    {
+        Octet const octet = octetOf(p, share, item);
+        if (octet.at < 0)
+            continue;
+#pragma unroll
+        for (int k = 0; k < 8; ++k)
+            v[item][k] = fmaf(v[item][k], p.alpha, HAS_BIAS ? bias[octet.column + k] : 0.0f);
+        applyEpilogue(v[item], extras[item].v);
+        Pack<unsigned, 4> y;
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+            y.v[k] = pairOf(v[item][k * 2], v[item][k * 2 + 1], Stored{});
+        *(Pack<unsigned, 4>*)((Stored*)p.c + octet.at) = y;
+    }
+}
+
+static __device__ __forceinline__ void fetchExtras(EarlyTilesParams const& p, Share const& share, Extras& extras)
+{
+#pragma unroll
+    for (int item = 0; item < kItemsOfThread; ++item)
+    {
+        Octet const octet = octetOf(p, share, item);
+        extras[item] = HAS_EXTRA && octet.at >= 0 ? *(Pack<unsigned, 4> const*)((Stored const*)p.extra + octet.at)
+                                                  : Pack<unsigned, 4>{};
+    }
+}
+
+//! Of the block's columns; a thread each.
+static __device__ __forceinline__ void fetchBias(EarlyTilesParams const& p, Share const& share, float* biases)
+{
+    int const column = share.column + (int)threadIdx.x;
+    if (HAS_BIAS && threadIdx.x < BN)
+        biases[threadIdx.x] = column < p.columns ? widen(((Stored const*)p.bias)[column]) : 0.0f;
+}
+
+#ifdef TENON_EMULATED
+TENON_KERNEL(earlyTiles, EarlyTilesParams)
+{
+    Share const share = shareOf(p);
+    if (share.column >= p.columns)
+        return;
+    Extras extras;
+    bool const isCopying = threadIdx.x >= kWorking;
+    if (!isCopying)
+    {
+        fetchBias(p, share, biases);
+        fetchExtras(p, share, extras);
+        Sums d;
+        multiplyShare(p, share, d);
+        keepSums(ownSums(share.part), d);
+    }
+    __syncthreads();
+    if (!isCopying)
+        finishShare(p, share, nullptr, biases, extras);
+}
+#else
+//! Whether the run goes on: one thread of the cluster asks, as the host may say stop at any time, and blocks that
+//! read each other's sums go one way.
+static __device__ __forceinline__ bool begin(EarlyTilesParams const& p, Ring const& ring, unsigned* word)
+{
+    if (threadIdx.x == 0)
+    {
+        for (int i = 0; i < p.stages; ++i)
+        {
+            initBarrier(ring.full + i * 8, 1);
+            initBarrier(ring.empty + i * 8, BM / 16); // Warps.
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // For the copy engine, too.
+        *word = p.stop != nullptr ? *p.stop : 0;
+    }
+    meetParts();
+    if (p.stop == nullptr)
+        return true;
+    unsigned stop = *word;
+    if (PARTS > 1)
+        asm volatile("{.reg .b32 there; mapa.shared::cluster.u32 there, %1, 0; ld.shared::cluster.u32 %0, [there];}"
+                     : "=r"(stop) : "r"(sharedAddress(word)) : "memory");
+    meetParts(); // Until all have read it.
+    return stop == 0;
+}
+
+extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
+    earlyTiles(__grid_constant__ EarlyTilesParams const p)
+{
+    letNextBegin();
+    unsigned char* const start = sharedMemory + (1024u - sharedAddress(sharedMemory) % 1024u) % 1024u;
+    unsigned const barriers = sharedAddress(start);
+    unsigned* const word = (unsigned*)(start + 448);
+    float* const biases = (float*)(start + 512);
+    float* const sums = (float*)(start + 1024);
+    Ring const ring{barriers + 1024, barriers, barriers + 256};
+    Share const share = shareOf(p);
+    if (share.column >= p.columns || !begin(p, ring, word))
+    {
+        awaitFormer(); // A block without a tile keeps its place from those of the next kernel.
+        return;
+    }
+    Extras extras;
+    bool const isCopying = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0) == kWorking / 32;
+    if (isCopying)
+    {
+        if (threadIdx.x == kWorking)
+            copyShare(p, share, ring);
+        awaitFormer();
+        __syncwarp();
+    }
+    else
+    {
+        if (p.isConstantBias)
+            fetchBias(p, share, biases);
+        awaitFormer();
+        if (!p.isConstantBias)
+            fetchBias(p, share, biases);
+        fetchExtras(p, share, extras);
+        Sums d = {};
+        multiplyShare(p, share, ring, d);
+        keepSums(sums, d);
+    }
+    meetParts();
+    if (!isCopying)
+        finishShare(p, share, sums, biases, extras);
+    else
+        letPartsGo();
+    awaitParts();
+}
+#endif
+)"};
+
+//! Other GPUs are not offered this kernel.
+constexpr char kEarlyElsewhereText[]{R"(
+extern "C" __global__ void earlyTiles(EarlyTilesParams const) { asm volatile("trap;"); }
+)"};
+} // namespace
+
+std::string earlyTilesText(EarlyTilesForm const& form)
+{
+    EarlyTile const& tile = form.tile;
+    std::string text = functionsFor(std::array{DType::kHALF}) + kEarlyTilesParamsText;
+    text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
+                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {};\n",
+        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra);
+    text += matrixText();
+    text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}#ifdef TENON_EMULATED\n"
+                        "{}#else\n{}{}#endif\n{}{}#else\n{}#endif\n",
+        copyEngineText(), kEarlyMeasuresText, kEarlyEmulatedText, warpgroupProductText(form.type, tile.columns, true),
+        kEarlyRingText, form.epilogue, kEarlyFinishText, kEarlyElsewhereText);
+    return wholeText(text);
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,69 @@
+// EarlyTilesText: the kernel of products of few rows with weights on Hopper as text, and its measures: each block
+// fetches its weights while the kernels before it end, and its rows when they are over.
+#pragma once
+
+#include "backends/cuda/kernel_text.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+//! `extra`: a tensor like the result. Matrices a and b as the copy engine knows them.
+TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c; int rows;
+                    int columns; int steps; int stepsOfPart; int tilesDown; int stages; int isConstantBias; float alpha;
+                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
+
+//! A block's results, and how many blocks, a cluster, share them out by depth.
+struct EarlyTile
+{
+    static constexpr int kDepth{64}; //!< Of a stage: 128 bytes.
+    static constexpr int kMinStages{2};
+    static constexpr int kMaxStages{16};
+
+    int rows;    //!< 64 or 128.
+    int columns; //!< A multiple of 8, up to 128.
+    int parts;   //!< A power of 2, up to 8.
+
+    constexpr int threads() const noexcept
+    {
+        constexpr int kCopying{32};
+        return rows * 2 + kCopying;
+    }
+    constexpr int stageBytes() const noexcept
+    {
+        return (rows + columns) * kDepth * 2;
+    }
+    //! They take the place of stages.
+    constexpr int sumBytes() const noexcept
+    {
+        constexpr int kPad{8};
+        return rows * (columns + kPad) * 4;
+    }
+    //! As many as leave half a multiprocessor's shared memory to the next kernel, whose weights are fetched meanwhile.
+    constexpr int stages(int64_t steps) const noexcept
+    {
+        constexpr int kShare{110 << 10};
+        return static_cast<int>(std::min<int64_t>(steps, std::clamp(kShare / stageBytes(), kMinStages, kMaxStages)));
+    }
+    constexpr int sharedBytes(int64_t steps) const noexcept
+    {
+        constexpr int kAlignment{1024};
+        constexpr int kStart{1024}; // Barriers, and the bias of all columns.
+        return kAlignment + kStart + std::max(stages(steps) * stageBytes(), sumBytes());
+    }
+};
+
+struct EarlyTilesForm
+{
+    EarlyTile tile;
+    std::string type; //!< Of all operands: "Half" or "Bfloat".
+    bool hasBias;
+    bool hasExtra;        //!< The epilogue reads a tensor like the result.
+    std::string epilogue; //!< As largeEpilogueText gives it.
+};
+
+//! Kernel "earlyTiles". Columns of the right operand lie behind each other.
+std::string earlyTilesText(EarlyTilesForm const& form);
+
+} // namespace tenon::cuda

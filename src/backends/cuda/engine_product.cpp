@@ -1,0 +1,90 @@
+// EngineProduct: descriptions of matrices, and what of a layer goes into a kernel that takes them.
+#include "backends/cuda/engine_product.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tenon::cuda
+{
+
+Result<Done> describeMatrix(CudaCall const& at, unsigned long long (&to)[16], void const* address, TensorMapType type,
+    EngineMatrix const& matrix)
+{
+    constexpr unsigned kBoxColumns{64}; // 128 bytes.
+    std::array const extents{static_cast<uint64_t>(matrix.columns), static_cast<uint64_t>(matrix.rows)};
+    uint64_t const stride = extents[0] * sizeof(uint16_t);
+    std::array const box{kBoxColumns, static_cast<unsigned>(matrix.boxRows)};
+    std::array const steps{1U, 1U};
+    TensorMap map{};
+    Code const code =
+        at.api.cuTensorMapEncodeTiled(&map, type, 2, const_cast<void*>(address), extents.data(), &stride, box.data(),
+            steps.data(), kTensorMapNotInterleaved, kTensorMapSwizzle128, kTensorMapPromotion256, kTensorMapZeros);
+    if (code != kSuccess)
+        return at.device.noted(code, "cuTensorMapEncodeTiled");
+    std::ranges::copy(map.words, to);
+    return Done{};
+}
+
+Epilogue stepsOfKernel(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    Epilogue own;
+    for (EpilogueStep const& step : whole.steps)
+    {
+        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
+        bool const isLikeOut = inputs.size() > kFirstExtra && inputs[kFirstExtra].present
+            && inputs[kFirstExtra].extents == out.extents && inputs[kFirstExtra].layout == out.layout
+            && inputs[kFirstExtra].dtype == out.dtype;
+        if (takesOne && (own.extraInputs() > 0 || !isLikeOut))
+            break;
+        own.steps.push_back(step);
+    }
+    return own;
+}
+
+bool isForEngine(CudaModel const& model, LtShape const& shape, DType type)
+{
+    constexpr int64_t kLeastTile{64};
+    ProductShape const& matrices = shape.matrices;
+    int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth,
+        blocksOf(matrices.rows, kLeastTile) * blocksOf(matrices.columns, kLeastTile)});
+    return model.major == kEngineMajor && (type == DType::kHALF || type == DType::kBF16) && shape.batch == 1
+        && shape.calls.size() == 1 && !matrices.isTurnedA && matrices.depth > 0 && matrices.depth % kEngineGrain == 0
+        && matrices.columns % kEngineGrain == 0 && isSmall(largest);
+}
+
+Result<ProductShape> typicalProduct(Problem const& problem)
+{
+    std::vector<TensorArg> inputs;
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        inputs.push_back(problem.hasInput(i)
+                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
+                : TensorArg{.present = false});
+    TensorArg const out{problem.output().dtype, Layout::kLinear, problem.typicalExtents(problem.output())};
+    return productShape(problem.fields<MatrixMultiply>(), inputs, {&out, 1});
+}
+
+bool isToBePacked(MatrixMultiply const& layer, bool isConstant)
+{
+    return isConstant && layer.operation1 == nvinfer1::MatrixOperation::kNONE;
+}
+
+Result<bool> isEnginePacked(KernelSource const& source, MatrixMultiply const& layer)
+{
+    bool isPacked{false};
+    for (size_t i = 0; i < source.weights.size(); ++i)
+    {
+        WeightArg const& weight = source.weights[i];
+        if (weight.data == nullptr || weight.packing.empty())
+            continue;
+        int64_t const needed = tenon::bytesOf(weight.dtype, Layout::kLinear, weight.extents);
+        if (i != 1 || weight.packing != kMatrixPacking || !isToBePacked(layer, true))
+            return badArgument(
+                "weight {} is packed as '{}', which no product of the copy engine reads", i, weight.packing);
+        if (needed < 0 || weight.bytes < static_cast<size_t>(needed))
+            return badArgument("matrices have {} bytes where {} are needed", weight.bytes, needed);
+        isPacked = true;
+    }
+    return isPacked;
+}
+
+} // namespace tenon::cuda

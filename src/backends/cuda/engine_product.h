@@ -1,0 +1,48 @@
+// EngineProduct: what products have in common whose operands the copy engine (TMA) fetches: matrices described for it,
+// the epilogue that their kernels take, weights packed for wgmma.
+#pragma once
+
+#include "backends/cuda/cublas_product.h"
+
+namespace tenon::cuda
+{
+
+inline constexpr int32_t kEngineMajor{9};        //!< Of the compute capability, Hopper's.
+inline constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.
+inline constexpr uintptr_t kEngineAlignment{16}; //!< Of addresses.
+
+//! A row-major matrix, of which so many rows by 64 columns are copied at a time.
+struct EngineMatrix
+{
+    int64_t rows;
+    int64_t columns;
+    int boxRows;
+};
+
+//! Describes a matrix of 2-byte elements for the engine: a parameter of the kernel.
+Result<Done> describeMatrix(CudaCall const& at, unsigned long long (&to)[16], void const* address, TensorMapType type,
+    EngineMatrix const& matrix);
+
+inline bool isOnGrain(void const* address, uintptr_t grain) noexcept
+{
+    return reinterpret_cast<uintptr_t>(address) % grain == 0;
+}
+inline int64_t blocksOf(int64_t count, int64_t block) noexcept
+{
+    return (count + block - 1) / block;
+}
+
+//! The first steps of an epilogue with at most one tensor, which lies as the result does.
+Epilogue stepsOfKernel(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out);
+
+//! Whether matrices are such as the engine fetches and wgmma multiplies.
+bool isForEngine(CudaModel const& model, LtShape const& shape, DType type);
+//! The product that a MatrixMultiply is at the typical shape.
+Result<ProductShape> typicalProduct(Problem const& problem);
+
+//! Whether the right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
+bool isToBePacked(MatrixMultiply const& layer, bool isConstant);
+//! Whether a step's right operand has been packed so; an error where it is packed in any other way.
+Result<bool> isEnginePacked(KernelSource const& source, MatrixMultiply const& layer);
+
+} // namespace tenon::cuda
