@@ -131,14 +131,14 @@ def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> 
         return np.array([server.metric(name) for name in names])
 
     before = now()
-    rate = asyncio.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
+    rate = load.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
     time, answers, rows, runs = now() - before
     return {"answers/s": rate, "ms of processor time an answer": 1e3 * time / answers, "rows a run": rows / runs}
 
 
 def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> Numbers:
     """Milliseconds that 1 in 100 answers takes longer than, one that was refused for ever; how many were refused."""
-    delays = asyncio.run(load.delays(server.port, requests, rate, max(seconds, LEAST_ANSWERS / rate), 5))
+    delays = load.run(load.delays(server.port, requests, rate, max(seconds, LEAST_ANSWERS / rate), 5))
     within = 1e3 * float(np.quantile(delays, 0.99, method="higher"))
     return {"99 % within ms": within, "refused": float(np.isinf(delays).sum())}
 
@@ -197,7 +197,7 @@ def alone(server: hosted.Running, requests: list[bytes], count: int = 100) -> st
         return found
 
     before = server.metric("tenon_run_seconds_total")
-    took = statistics.mean(asyncio.run(asking()))
+    took = statistics.mean(load.run(asking()))
     run = (server.metric("tenon_run_seconds_total") - before) / count
     return f"{1e3 * took:.2f} ms a request, {1e3 * run:.2f} ms of it the run"
 
@@ -212,7 +212,7 @@ def soaked(seconds: float, threads: int) -> None:
     place, answers = folder("ocr_recognizer", case, 6), 0.0
     with hosted.Running(place, log=place / "log") as server:
         for part in range(1, 11):
-            asyncio.run(load.saturated(server.port, requests, 8, seconds / 10))
+            load.run(load.saturated(server.port, requests, 8, seconds / 10))
             answers, memory = server.metric("tenon_answered_total"), server.metric("process_resident_memory_bytes")
             show(f"after {seconds / 10 * part:.0f} s: {answers:.0f} answers, {memory / 2**20:.1f} MiB")
         failed = server.metric("tenon_failed_total") + server.metric("tenon_refused_total")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from .fitting import free_memory
+from .turns import take_short_turns
 
 _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
 _LEAST_PATIENCE = 0.1
@@ -171,6 +172,7 @@ async def serve(asked: argparse.Namespace) -> None:
     def end() -> None:
         front.is_draining = server.should_exit = True
 
+    take_short_turns()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, end)
     watching = asyncio.create_task(watched(catalog))

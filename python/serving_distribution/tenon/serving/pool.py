@@ -45,9 +45,9 @@ class Pool:
 
     `contexts` lanes run at once, each with a thread and an execution context per profile in use; 0: as many as fit.
     With `max_batch` above 1 requests are joined along axis 0 of all inputs and outputs, in the order of their arrival;
-    one that is alone waits at most `max_wait` seconds for company. `padding` names the inputs that may be filled up for
-    that. At most `queue` requests wait. An output whose shape depends on values has at most `max_output` bytes. Outputs
-    are arrays of the caller's; rows of a batch are views of it.
+    one that is alone waits at most `max_wait` seconds for company, and not where none came lately. `padding` names the
+    inputs that may be filled up for that. At most `queue` requests wait. An output whose shape depends on values has at
+    most `max_output` bytes. Outputs are arrays of the caller's; rows of a batch are views of it.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class Pool:
         self._fills = self._checked_padding()
         self._lock = threading.Condition()
         self._extents = Extents()
-        self._waiting, self._is_closing, self._busy = Waiting(self._extents), False, 0
         lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
+        self._waiting, self._is_closing, self._busy = Waiting(self._extents, len(lanes)), False, 0
         if max_batch > 1:
             self._check_batching(lanes[0])
         self._threads = [

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 
+from .company import Company
 from .errors import DeadlineExceeded
 from .extents import Extents
 from .ports import Profile, Shapes
@@ -49,29 +50,42 @@ class Request:
         return not self.is_given_up(now) and self.answer.set_running_or_notify_cancel()
 
 
-class Waiting:
-    """The requests of a pool; whoever calls holds the pool's lock."""
+class _Group(collections.deque[Request]):
+    """Requests that may share a run."""
 
-    def __init__(self, extents: Extents) -> None:
-        self._groups: collections.OrderedDict[Hashable, collections.deque[Request]] = collections.OrderedDict()
-        self._extents = extents
+    alone: int | None = None  #: How many there were when a lane was free and they began to wait for company.
+    goes_alone = False  #: They do not wait: nobody came lately, or they have waited already.
+
+
+class Waiting:
+    """The requests of a pool of so many lanes; whoever calls holds the pool's lock.
+
+    What runs next is said here, by these rules:
+    - Whoever is due and has waited longest goes first.
+    - A request is due when a lane is free, unless company would make its run cheaper (Extents), came in time when
+      others waited for it lately (Company), and the longest wait is not over.
+    - A run takes as many rows as are cheapest, but no more than the lane's part of those that wait: the other lanes
+      will be free soon, and requests of a long run have their answers last. What it leaves is due.
+    """
+
+    def __init__(self, extents: Extents, lanes: int) -> None:
+        self._groups: collections.OrderedDict[Hashable, _Group] = collections.OrderedDict()
+        self._extents, self._company, self._lanes = extents, Company(), lanes
         self.cancelled = 0  #: Requests that went as their callers did, so far.
         self.count = 0
 
     def add(self, request: Request) -> None:
-        self._groups.setdefault(request.key, collections.deque()).append(request)
+        self._groups.setdefault(request.key, _Group()).append(request)
         self.count += 1
 
     def ready(self, now: float, longest_wait: float) -> tuple[list[Request], float | None]:
-        """A batch that is to run now, else how long until there is one (None: nothing waits).
-
-        Full batches and those that waited long enough go by the age of their oldest request.
-        """
+        """A batch that is to run now, else how long until there is one (None: nothing waits). A lane is free."""
         self._drop_cancelled()
-        oldest: collections.deque[Request] | None = None
+        oldest: _Group | None = None
         for group in self._groups.values():
-            is_due = now - group[0].arrived >= longest_wait or self._is_full(group)
-            if is_due and (oldest is None or group[0].arrived < oldest[0].arrived):
+            if oldest is not None and oldest[0].arrived <= group[0].arrived:
+                continue
+            if now - group[0].arrived >= longest_wait or self._is_full(group) or self._goes_alone(group):
                 oldest = group
         if oldest is not None:
             return self._taken(oldest), 0.0
@@ -86,20 +100,30 @@ class Waiting:
         self.count = 0
         return found
 
-    def _taken(self, group: collections.deque[Request]) -> list[Request]:
+    def _goes_alone(self, group: _Group) -> bool:
+        if group.alone is None and not group.goes_alone:
+            group.goes_alone = not self._company.is_worth_waiting_for(group[0].key)
+            group.alone = None if group.goes_alone else len(group)
+        return group.goes_alone
+
+    def _taken(self, group: _Group) -> list[Request]:
         first = group[0]
-        most = self._extents.choice(first.key, min(first.most_rows, sum(each.rows for each in group)))
+        if group.alone is not None:
+            self._company.ended(first.key, len(group) > group.alone)
+        part = -(-sum(each.rows for each in group) // self._lanes)
+        most = self._extents.choice(first.key, max(1, min(first.most_rows, part)))
         batch = [group.popleft()]
         rows = first.rows
         while group and rows + group[0].rows <= most:
             rows += group[0].rows
             batch.append(group.popleft())
+        group.alone, group.goes_alone = None, True
         self.count -= len(batch)
         if not group:
             del self._groups[first.key]
         return batch
 
-    def _is_full(self, group: collections.deque[Request]) -> bool:
+    def _is_full(self, group: _Group) -> bool:
         """Whether company is there, or is not worth waiting for."""
         most, rows = self._extents.best(group[0].key, group[0].most_rows), 0
         for request in group:
@@ -122,7 +146,7 @@ class Waiting:
         """Makes room: takes away what nobody waits for any more, wherever it stands; how many these were."""
         before = self.count
         for key in list(self._groups):
-            kept = collections.deque(each for each in self._groups[key] if not each.is_given_up(now))
+            kept = _Group(each for each in self._groups[key] if not each.is_given_up(now))
             self.count -= len(self._groups[key]) - len(kept)
             if kept:
                 self._groups[key] = kept

@@ -68,11 +68,11 @@ class Protocol:
             head = {"model_name": name, "model_version": "1"} | wire.identity(asked)
             timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
             found = await self._pools[name].ainfer(arrays, timeout=timeout)
-            data, json_length = wire.written(head, found, given, wanted, self._regions)
+            parts = wire.written(head, found, given, wanted, self._regions)
         except PoolError as error:
             error.args = (f"[model '{name}'] {error}",)
             raise
-        if json_length is None:
-            return Response(data, media_type="application/json")
-        headers = {"Inference-Header-Content-Length": str(json_length)}
-        return Response(data, media_type="application/octet-stream", headers=headers)
+        if len(parts) == 1:
+            return Response(parts[0], media_type="application/json")
+        headers = {"Inference-Header-Content-Length": str(len(parts[0]))}
+        return Response(b"".join(parts), media_type="application/octet-stream", headers=headers)

@@ -4,20 +4,19 @@ import asyncio
 import math
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httptools
 import numpy as np
 from starlette.requests import ClientDisconnect
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from .filling import Filling
+from .filling import PIECE, Filling, Receiver
 from .held import Held, Share
 
 _MOST_HEAD = 1 << 16  # Bytes of a request's line and headers.
 _NONE = "Invalid HTTP request received."
-_PIECE = 1 << 13  # Bytes that are parsed before it is asked whether requests wait for their turn.
 
 
 class Connection(HttpToolsProtocol):  # type: ignore[misc]
@@ -32,12 +31,15 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
     patience: float
     held: Held
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.receiver = Receiver(self)  #: What the transport is to have as its protocol.
+
     def connection_made(self, transport: Any) -> None:
         self._is_in_head, self._head_bytes = True, 0
         self._limit: asyncio.TimerHandle | None = None
         self._held = memoryview(b"")  # What is behind requests that wait for their turn.
         self._is_resuming = False  # A head is read for the second time.
-        self._is_out_of_step = False  # The parser has not seen all that came.
         self.on_gone: Callable[[], object] | None = None  #: Called when the client goes; by whoever works for it.
         self._untaken = 0  # Bytes of an answer.
         self._taking: asyncio.TimerHandle | None = None
@@ -53,17 +55,20 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
 
     def _take(self, data: memoryview) -> None:
         self._hold(memoryview(b""))
-        while data and not self._is_out_of_step and not self.transport.is_closing():
+        was_in_head = self._is_in_head
+        while data and not self.transport.is_closing():
             if self.pipeline:
                 self._hold(data)
                 self.flow.pause_reading()
                 return
             if self._is_in_head:
-                self._head_bytes += len(data[:_PIECE])
-            data = data[self._parse(data[:_PIECE]) :]
+                self._head_bytes += len(data[:PIECE])
+            data = data[self._parse(data[:PIECE]) :]
             if self._is_in_head and self._head_bytes > _MOST_HEAD:
                 self.logger.warning("A request's head has more than %d bytes.", _MOST_HEAD)
                 self.transport.close()
+        if was_in_head and not self._is_in_head:
+            self.flow.pause_reading()  # Until somebody says where the body goes.
 
     def _hold(self, data: memoryview) -> None:
         self.held.add(len(data) - len(self._held))
@@ -167,20 +172,14 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
 
     def fill(self, cycle: RequestResponseCycle, length: int, lead: int, share: Share) -> Filling:
         """Has the rest of this request's body come into memory of its own, past the parser."""
-        filling = Filling(self, cycle, length, lead, share)
-        self._is_out_of_step = True
-        self.flow.pause_reading()  # Readers of the one and the other kind do not follow each other on the fly.
-        self.transport.set_protocol(filling)
+        self.receiver.filling = Filling(self, cycle, length, lead, share)
         self.flow.resume_reading()
-        return filling
+        return self.receiver.filling
 
     def filled(self) -> None:
-        self.flow.pause_reading()
-        self.transport.set_protocol(self)
+        self.receiver.filling = None
         self.parser = httptools.HttpRequestParser(self)  # Which stands before the next head.
-        self._is_out_of_step = False
         self.on_message_complete()
-        self.flow.resume_reading()
 
     def _expect(self) -> None:
         if self._limit is None:
@@ -238,6 +237,24 @@ class Exchange:
         data, filling.data = filling.data, np.empty(0, np.uint8)
         return data
 
+    async def answer(self, fields: Sequence[tuple[bytes, bytes]], parts: Sequence[bytes | memoryview]) -> None:
+        """200 with this body: what ASGI says in two messages goes in one call of the system, and nothing is joined."""
+        cycle, flow = self._cycle, self._connection.flow
+        if flow.write_paused and not cycle.disconnected:
+            await flow.drain()
+        if self.is_gone:
+            self.end()
+            return
+        length = b"%d" % sum(len(part) for part in parts)
+        head = [*fields, (b"content-length", length), *([] if cycle.keep_alive else [(b"connection", b"close")])]
+        lines = [STATUS_LINE[200], *(b"%s: %s\r\n" % field for field in head), b"\r\n"]
+        cycle.response_started = cycle.response_complete = True
+        cycle.transport.writelines([b"".join(lines), *(part for part in parts if part)])
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+
     def call_when_gone(self, callback: Callable[[], object] | None) -> None:
         """None: nobody is to be called any more."""
         self._connection.on_gone = callback
@@ -258,8 +275,10 @@ def while_there(exchange: Exchange, send: Any) -> Any:
     return sent
 
 
-def patient(seconds: float, held: Held) -> type[Connection]:
-    return type("Connection", (Connection,), {"patience": seconds, "held": held})
+def patient(seconds: float, held: Held) -> Callable[..., Receiver]:
+    """What makes the protocol of each connection."""
+    kind = type("Connection", (Connection,), {"patience": seconds, "held": held})
+    return lambda **settings: kind(**settings).receiver
 
 
 def allow_many() -> None:

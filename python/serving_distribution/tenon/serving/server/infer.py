@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import numpy as np
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse
 from kserve.errors import ModelNotFound
 from starlette.requests import ClientDisconnect, Request
 
@@ -19,7 +19,9 @@ from .http import House, TooLarge, TooSlow, body_of, refusal
 from .sources import Unusable
 
 _PATH = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
+_Scope = dict[str, Any]
 _Headers = dict[bytes, bytes]
+_Fields = list[tuple[bytes, bytes]]
 
 
 class Infer:
@@ -28,7 +30,7 @@ class Infer:
     def __init__(self, app: Callable[..., Awaitable[None]], house: House) -> None:
         self._app, self._house = app, house
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: _Scope, receive: Any, send: Any) -> None:
         path = None
         if scope["type"] == "http":
             path, send = _PATH.fullmatch(scope["path"]), while_there(scope["extensions"]["tenon"], send)
@@ -38,9 +40,10 @@ class Infer:
         try:
             if scope["method"] == "POST":
                 with Share(self._house.held) as share:
-                    answer = await self._answered(scope, receive, share, *path.groups())
-            else:
-                answer = JSONResponse({"error": "infer is a POST"}, 405, {"Allow": "POST"})
+                    fields, parts = await self._answered(scope, receive, share, *path.groups())
+                await scope["extensions"]["tenon"].answer(fields, parts)
+                return
+            answer = JSONResponse({"error": "infer is a POST"}, 405, {"Allow": "POST"})
         except ClientDisconnect:
             scope["extensions"]["tenon"].end()
             return
@@ -51,12 +54,13 @@ class Infer:
         await answer(scope, receive, send)
 
     async def _answered(
-        self, scope: dict[str, Any], receive: Any, share: Share, name: str, version: str | None
-    ) -> Response:
+        self, scope: _Scope, receive: Any, share: Share, name: str, version: str | None
+    ) -> tuple[_Fields, list[bytes | memoryview]]:
+        """Fields of the answer's head, and its body."""
         house, headers, exchange = self._house, dict(scope["headers"]), scope["extensions"]["tenon"]
         house.catalog.find(name, version)  # Before a body is read that nobody takes.
         lead = wire.json_length(headers.get(b"inference-header-content-length"))
-        body = await _body(house, Request(scope, receive), headers, exchange, share, lead or 0)
+        body = await _body(house, scope, receive, headers, exchange, share, lead or 0)
         model = house.catalog.find(name, version)
         asked, arrays = wire.read_http(body, lead, model.input_types, house.access(model, share))
         outputs = wire.wanted(asked, model.output_types)
@@ -64,20 +68,20 @@ class Infer:
         timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
         pool, given = model.pool, model.output_types
         found = await _while_connected(exchange, pool.ainfer(arrays, timeout=timeout))
-        data, json_length = wire.written(head, found, given, outputs, house.regions)
-        if json_length is None:
-            return Response(data, media_type="application/json")
-        more = {"Inference-Header-Content-Length": str(json_length)}
-        return Response(data, media_type="application/octet-stream", headers=more)
+        parts = wire.written(head, found, given, outputs, house.regions)
+        if len(parts) == 1:
+            return [(b"content-type", b"application/json")], parts
+        length = b"%d" % len(parts[0])
+        return [(b"content-type", b"application/octet-stream"), (b"inference-header-content-length", length)], parts
 
 
 async def _body(
-    house: House, request: Request, headers: _Headers, exchange: Exchange, share: Share, lead: int
+    house: House, scope: _Scope, receive: Any, headers: _Headers, exchange: Exchange, share: Share, lead: int
 ) -> bytes | bytearray | np.ndarray:
     """A body whose length is said is received where it stays."""
     claimed = headers.get(b"content-length", b"")
     if not claimed.isdigit() or b"content-encoding" in headers or b"transfer-encoding" in headers:
-        return await body_of(request, house.most, house.patience, share)
+        return await body_of(Request(scope, receive), house.most, house.patience, share)
     if int(claimed) > house.most:
         raise TooLarge(f"the request has {int(claimed)} bytes, but {house.most} at most are taken (--max-request-mb)")
     share.check(int(claimed))

@@ -271,10 +271,10 @@ def written(
     types: Mapping[str, str],
     asked: Mapping[str, bool | Place],
     regions: Regions,
-) -> tuple[bytes, int | None]:
-    """A response's body, and how much of it is JSON where binary data follows."""
+) -> list[bytes | memoryview]:
+    """A response's body: its JSON, and the binary data behind it."""
     described: list[dict[str, Any]] = []
-    parts: list[np.ndarray] = []
+    parts: list[bytes | memoryview] = []
     for name, is_binary in asked.items():
         value = outputs[name]
         entry: dict[str, Any] = {"name": name, "datatype": types[name], "shape": list(value.shape)}
@@ -282,10 +282,10 @@ def written(
             regions.write(name, is_binary, value)
             entry["parameters"] = {f"shared_memory_{key}": part for key, part in told(is_binary, value).items()}
         elif is_binary:
-            parts.append(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+            parts.append(memoryview(np.ascontiguousarray(value).reshape(-1).view(np.uint8)))
             entry["parameters"] = {"binary_data_size": value.nbytes}
         else:
             entry["data"] = np.ascontiguousarray(value).reshape(-1)
         described.append(entry)
     text = orjson.dumps(head | {"outputs": described}, option=orjson.OPT_SERIALIZE_NUMPY)
-    return b"".join([text, *parts]), len(text) if parts else None
+    return [text, *parts]
