@@ -78,6 +78,8 @@ class TeamWorker
             spin = mTeam->mLease.spin / kOfTimeWithinRuns;
             _mm_setcsr(mTeam->mFloatMode);
             mTeam->runLane(mLane);
+            if (mTeam->hasLeft()) // Others want the CPU.
+                spin = SpinTime::zero();
             mDone.set(round); // The team may be gone from here on.
         }
     }
@@ -107,12 +109,24 @@ class TeamPool
         while (lanes < most && (workers[static_cast<size_t>(lanes)] = take()) != nullptr)
             ++lanes;
         mLanes += lanes;
-        return {lanes, mLanes <= mCpus ? spin : SpinTime::zero()};
+        return {lanes, budget, mLanes <= mCpus ? spin : SpinTime::zero()};
     }
-    void takeBack(std::span<TeamWorker* const> workers) noexcept
+    //! Whether a lane is one too many. True: it counts no more.
+    bool letGo(int32_t budget) noexcept
+    {
+        if (mLanes.load(std::memory_order_relaxed) <= budget)
+            return false;
+        std::scoped_lock const lock{mMutex};
+        if (mLanes <= budget)
+            return false;
+        --mLanes;
+        return true;
+    }
+    //! `present` of the lanes have not been let go.
+    void takeBack(std::span<TeamWorker* const> workers, int32_t present) noexcept
     {
         std::scoped_lock const lock{mMutex};
-        mLanes -= static_cast<int32_t>(workers.size());
+        mLanes -= present;
         for (size_t lane = workers.size() - 1; lane > 0; --lane) // The first will be so again, while they spin still.
             workers[lane]->next = std::exchange(mIdle, workers[lane]);
     }
@@ -125,7 +139,7 @@ class TeamPool
 
     std::mutex mMutex;
     int32_t const mCpus{usableCpus()};
-    int32_t mLanes{0};
+    std::atomic<int32_t> mLanes{0}; //!< Set under the lock.
     TeamWorker* mIdle{nullptr};
 };
 
@@ -167,6 +181,7 @@ Team::Team(int32_t wanted, int32_t budget, SpinTime spin) noexcept
     : mGeneration{forkGeneration()},
       mLease{pool().lend(mWorkers, wanted, budget, spin)},
       mFloatMode{_mm_getcsr()},
+      mPresent{mLease.lanes},
       mBarrier{mLease.lanes, mLease.spin}
 {
 }
@@ -174,7 +189,7 @@ Team::Team(int32_t wanted, int32_t budget, SpinTime spin) noexcept
 Team::~Team()
 {
     if (mGeneration == forkGeneration())
-        pool().takeBack({mWorkers.data(), static_cast<size_t>(mLease.lanes)});
+        pool().takeBack({mWorkers.data(), static_cast<size_t>(mLease.lanes)}, mPresent.load(std::memory_order_relaxed));
 }
 
 void Team::run(Work work, void* context) noexcept
@@ -194,6 +209,14 @@ int32_t Team::lanes() const noexcept
     return mGeneration == forkGeneration() ? mBarrier.count() : 1;
 }
 
+bool Team::leaves(int32_t lane) noexcept
+{
+    if (mPresent.load(std::memory_order_relaxed) != lane + 1 || !pool().letGo(mLease.budget))
+        return false;
+    mPresent.store(lane, std::memory_order_relaxed); // Whoever comes after this lane's end, or share, sees it.
+    return true;
+}
+
 SpinHistory& Team::spinHistory() noexcept
 {
     return tWithinRuns;
@@ -203,7 +226,7 @@ SpinHistory& Team::spinHistory() noexcept
 void Team::runLane(int32_t lane) noexcept
 {
     int32_t const first = 2 * lane + 1;
-    int32_t const last = std::min(first + 2, mBarrier.count());
+    int32_t const last = std::min(first + 2, mPresent.load(std::memory_order_relaxed));
     for (int32_t child = first; child < last; ++child)
         mWorkers[static_cast<size_t>(child)]->give(*this, child);
     mWork(mContext, lane, mBarrier);

@@ -52,6 +52,14 @@ class Team
 
     //! One in a process forked off since the team was made.
     int32_t lanes() const noexcept;
+    //! Within a run, for a lane behind the first: true where runs that came since need its thread, as they have more
+    //! lanes than the budget together. It returns from its work then, and is not called again; the last lane of those
+    //! that are left goes first. All others must do without it from there on: the barrier still counts it.
+    bool leaves(int32_t lane) noexcept;
+    bool hasLeft() const noexcept
+    {
+        return mPresent.load(std::memory_order_relaxed) < mBarrier.count();
+    }
     //! For what the lanes wait on beside the team's own barrier.
     SpinTime spin() const noexcept
     {
@@ -59,7 +67,7 @@ class Team
     }
     //! The calling thread's, of waits within runs.
     static SpinHistory& spinHistory() noexcept;
-    //! Calls work(context, lane, barrier) on all lanes, this thread as lane 0, and returns when all have returned. A
+    //! Calls work(context, lane, barrier) on all lanes that have not left, this thread as lane 0, and returns when all have returned. A
     //! lane whose thread has not begun when another one's work ends is not called any more: those that need each other
     //! meet at the barrier. In a process forked off since the team was made it is this thread alone, with a barrier of
     //! one.
@@ -71,6 +79,7 @@ class Team
     struct Lease
     {
         int32_t lanes;
+        int32_t budget;
         SpinTime spin;
     };
 
@@ -82,6 +91,7 @@ class Team
     uint32_t const mFloatMode; //!< Rounding and denormals as this thread has them.
     Work mWork{nullptr};
     void* mContext{nullptr};
+    std::atomic<int32_t> mPresent; //!< Lanes that have not left.
     TeamBarrier mBarrier;
 };
 

@@ -1,6 +1,7 @@
 // Streams of a run on the CPU: groups of lanes, fences, failures. The kernels here would race without fences.
 #include "backend/backend_table.h"
 #include "backends/cpu/side_by_side.h"
+#include "base/team.h"
 #include "device/host/host_kernel.h"
 
 #include <gtest/gtest.h>
@@ -497,6 +498,84 @@ TEST(TeamRun, lanesStayTogetherWhereThatIsNoSlower)
     EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(4, 500.0F, 500.0F)), 2).count, 0); // All lanes are busy anyhow.
     EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(4, 50.0F, 1.0F)), 2).count, 0);    // One would wait.
     EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(8, 5.0F, 5.0F)), 1).count, 0);
+}
+
+//! A run of two lanes, both of which are there when another run comes.
+class Overtaken
+{
+  public:
+    void begin(Steps& steps, bool comes)
+    {
+        steps.add(0, [this, comes](Lane const& lane) -> Result<Done> {
+            Result<Done> const done = mMeeting.of(lane.index)(lane);
+            int32_t const budget = std::max(2, allBackends().front().device(0).hostThreads());
+            if (comes && lane.index == 0)
+                mOther.emplace(budget - 1, 3 * budget, SpinTime{0});
+            return done;
+        });
+    }
+    bool wasLate() const
+    {
+        return mMeeting.isLate;
+    }
+
+  private:
+    Meeting mMeeting;
+    std::optional<Team> mOther;
+};
+
+//! How many shares were done by another thread than the caller's since.
+int32_t sharesOfOthers(bool comes, bool lastMeets)
+{
+    constexpr int32_t kSteps{40};
+    std::array<std::atomic<int32_t>, kSteps> shares{};
+    std::atomic<int32_t> count{0};
+    std::thread::id const caller = std::this_thread::get_id();
+    Overtaken overtaken;
+    Steps steps;
+    overtaken.begin(steps, comes);
+    for (int32_t i = 0; i < kSteps; ++i)
+        steps.add(0, [&, i](Lane const&) -> Result<Done> {
+            ++shares[static_cast<size_t>(i)];
+            std::this_thread::sleep_for(500us);
+            count += std::this_thread::get_id() != caller;
+            return Done{};
+        });
+    steps.addStaged(0, nothing, {.meets = lastMeets});
+    EXPECT_TRUE(steps.run(2));
+    EXPECT_FALSE(overtaken.wasLate());
+    for (std::atomic<int32_t> const& each : shares)
+        EXPECT_EQ(each, 2);
+    return count;
+}
+
+//! Threads that help go where other runs have come, unless a step needs them.
+TEST(TeamRun, helpersLeaveWhenOtherRunsCome)
+{
+    EXPECT_GT(sharesOfOthers(false, false), 1);
+    EXPECT_LE(sharesOfOthers(true, false), 1) << "the share at which it leaves";
+    EXPECT_GT(sharesOfOthers(true, true), 1);
+}
+
+//! Branches, which would need all lanes, run one after the other then.
+TEST(TeamRun, regionsAreForThoseWhoAreLeft)
+{
+    Meeting meeting;
+    std::atomic<int32_t> count{0};
+    Overtaken overtaken;
+    Steps steps;
+    overtaken.begin(steps, true);
+    steps.add(0, [&](Lane const& lane) { return meeting.of(lane.index)(lane); }); // Where the helper leaves.
+    auto const counted = [&](Lane const& lane) -> Result<Done> {
+        EXPECT_EQ(lane.count, 2) << "a group";
+        ++count;
+        return Done{};
+    };
+    for (int32_t i = 0; i < 10; ++i)
+        steps.add(i < 5 ? 1 : 0, counted, i == 0);
+    EXPECT_TRUE(steps.run(2));
+    EXPECT_FALSE(overtaken.wasLate() || meeting.isLate);
+    EXPECT_EQ(count, 20);
 }
 
 } // namespace tenon

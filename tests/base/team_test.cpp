@@ -86,6 +86,38 @@ TEST(Team, runsAtOnceShareTheBudget)
     EXPECT_EQ(Team(3, 4, kNever).lanes(), 3);
 }
 
+//! As many as are too many, the last one first; who has left is not called again, and its thread is others'.
+TEST(Team, lanesLeaveWhenOtherRunsCome)
+{
+    std::optional<Team> team{std::in_place, 3, 3, kNever};
+    std::optional<Team> other;
+    std::array<std::atomic<bool>, 3> left{};
+    runOn(*team, [&](int32_t lane, TeamBarrier& barrier) {
+        EXPECT_FALSE(lane > 0 && team->leaves(lane)) << "nobody else is there";
+        barrier.wait();
+        if (lane == 0)
+            other.emplace(1, 3, kNever);
+        barrier.wait();
+        if (lane == 2)
+            left[2] = team->leaves(2);
+        barrier.wait();
+        if (lane == 1)
+            left[1] = team->leaves(1);
+    });
+    EXPECT_TRUE(left[2]);
+    EXPECT_FALSE(left[1]) << "there are three lanes, as many as may";
+    EXPECT_TRUE(team->hasLeft());
+    EXPECT_EQ(team->lanes(), 3) << "what work is divided by does not change";
+    std::array<std::atomic<int32_t>, 3> called{};
+    runOn(*team, [&](int32_t lane, TeamBarrier&) { ++called[static_cast<size_t>(lane)]; });
+    EXPECT_EQ(called[0], 1);
+    EXPECT_EQ(called[2], 0);
+    other.reset();
+    EXPECT_EQ(Team(3, 3, kNever).lanes(), 1) << "two of three are with the first run";
+    team.reset();
+    EXPECT_EQ(Team(3, 3, kNever).lanes(), 3);
+}
+
 TEST(Team, manyRunsAtOnce)
 {
     std::vector<std::jthread> threads;

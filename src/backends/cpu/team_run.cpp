@@ -59,6 +59,10 @@ void TeamRun::runCollective()
     begin(mNext);
     if (mLanes == 1)
         return runOnOneLane();
+    mMayLeave = std::ranges::none_of(mLaunches, [this](Launch const& launch) {
+        HostPrepared const& prepared = hostPrepared(*launch.prepared);
+        return prepared.isCollective() && prepared.meets(mLanes);
+    });
     mOpened = mWoken = Clock::now();
     mBoard.start(mLanes);
     mBoard.open(!mRound.meets, true);
@@ -85,10 +89,15 @@ void TeamRun::work(int32_t own, TeamBarrier& barrier)
     bool isEager{true}; // Who found work of others in a round does not wait for them in the next one.
     for (std::optional<uint32_t> round; (round = mBoard.round());)
     {
-        if (mBoard.take(own, *round))
-            doShare(own, *round, barrier);
+        if (mBoard.take(own, *round) && doShare(own, own, *round, barrier))
+            return;
         if (isEager || !mBoard.isOverSoon(*round))
-            isEager = doOthersShares(own, *round, barrier);
+        {
+            std::optional<bool> const hasFound = doOthersShares(own, *round, barrier);
+            if (!hasFound)
+                return;
+            isEager = *hasFound;
+        }
         if (own == 0)
             ask(endOf(mAt.load(std::memory_order_relaxed)), 0);
         if (own == 0 && mOptions.observer != nullptr)
@@ -98,27 +107,30 @@ void TeamRun::work(int32_t own, TeamBarrier& barrier)
     }
 }
 
-bool TeamRun::doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier)
+std::optional<bool> TeamRun::doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier)
 {
     bool hasFound{false};
     for (int32_t i = 1; i < mLanes; ++i)
         if (int32_t const share = (own + i) % mLanes; mBoard.takeOther(share, round))
         {
-            doShare(share, round, barrier);
+            if (doShare(own, share, round, barrier))
+                return std::nullopt;
             hasFound = true;
         }
     return hasFound;
 }
 
-void TeamRun::doShare(int32_t share, uint32_t round, TeamBarrier& barrier)
+bool TeamRun::doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& barrier)
 {
+    bool const isLeaving = own > 0 && mMayLeave && mTeam.leaves(own);
     runShare(share, barrier);
     if (!mBoard.finish())
-        return;
+        return isLeaving;
     if (mOptions.observer != nullptr)
         mDone.set(round);
     else
         openNext();
+    return isLeaving;
 }
 
 void TeamRun::lead(uint32_t round)
@@ -211,7 +223,8 @@ bool TeamRun::isWorthWaking() noexcept
 
 LaneGroups TeamRun::groupsAt(size_t from, size_t to) const noexcept
 {
-    bool isPlain = mOptions.observer != nullptr || mLanes == 1; // Who observes steps sees one at a time.
+    // Who observes steps sees one at a time; and groups need all their lanes.
+    bool isPlain = mOptions.observer != nullptr || mLanes == 1 || mTeam.hasLeft();
     for (size_t i = from; i < to && !isPlain; ++i)
         isPlain = !step(i).isCollective(); // What a custom layer is called with knows one thread.
     return isPlain ? LaneGroups{} : groupLanes(mLaunches.subspan(from, to - from), mLanes);

@@ -47,9 +47,10 @@ class TeamRun
     void runOnOneLane();
     //! A thread's way through them, until there is no round any more.
     void work(int32_t own, TeamBarrier& barrier);
-    //! Shares whose own threads have not come yet; whether there were any.
-    bool doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier);
-    void doShare(int32_t share, uint32_t round, TeamBarrier& barrier);
+    //! Shares whose own threads have not come yet, and whether there were any; none: the thread leaves.
+    std::optional<bool> doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier);
+    //! True: the thread leaves the run to the others. It says so while it has a share, so that the next round knows.
+    bool doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& barrier);
     void runShare(int32_t share, TeamBarrier& barrier);
     //! Where a run is observed the calling thread opens the rounds, and tells of each step.
     void lead(uint32_t round);
@@ -98,6 +99,7 @@ class TeamRun
     size_t mNext{0};         //!< First step not yet run.
     size_t mDecidedUntil{0}; //!< Of a region with several streams that runs step by step.
     int32_t mLanes{1};
+    bool mMayLeave{false}; //!< No step needs all lanes.
     Round mRound;
     std::optional<LineChain> mChain; //!< Of the round.
     ShareBoard mBoard;
