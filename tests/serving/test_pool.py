@@ -298,6 +298,19 @@ def test_asyncio_waits_without_a_thread_and_cancels(engine: trt.ICudaEngine, hel
     assert {(2, 8), (3, 8)}.isdisjoint(shape for _, shape in held.batches[:1])
 
 
+def test_a_lane_goes_on_when_the_loop_that_asked_has_ended(engine: trt.ICudaEngine, held: Held) -> None:
+    async def asked(pool: serving.Pool) -> None:
+        with pytest.raises(serving.DeadlineExceeded):
+            await pool.ainfer({"x": rows(1)}, timeout=0.05)
+
+    with serving.Pool(engine) as pool:
+        asyncio.run(asked(pool))
+        held.wait_for_a_run()
+        held.gate.set()
+        assert pool.infer({"x": rows(2)}, timeout=60)["y"].shape == (2, 4)
+        assert pool.counts.answered == 2
+
+
 def test_closing_answers_all_that_were_accepted(engine: trt.ICudaEngine, held: Held) -> None:
     pool = serving.Pool(engine)
     answers = [pool.submit({"x": rows(1)}) for _ in range(5)]

@@ -12,13 +12,14 @@ from typing import Self
 import numpy as np
 import tenon
 
+from .answers import Answer, LoopAnswer, Outputs
 from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, RunFailed
 from .extents import Extents
 from .fitting import contexts_that_fit
 from .lane import Lane
 from .own_time import OwnTime
 from .ports import Padding, checked, element, nearest, ports_of, profiles_of
-from .waiting import Outputs, Request, Waiting, gathered
+from .waiting import Request, Waiting, gathered
 
 SIZES = 12  #: How many kinds of sizes are counted; the last has what is beyond the others.
 _MOST_CONTEXTS = 1024  # Each is a thread.
@@ -99,10 +100,15 @@ class Pool:
         BadRequest, QueueFull and Closed are raised here; the future gives the outputs, DeadlineExceeded when `timeout`
         seconds pass before the run begins, or RunFailed. Cancelling it takes the request out of the queue.
         """
+        answer: concurrent.futures.Future[Outputs] = concurrent.futures.Future()
+        self._queue(inputs, timeout, answer)
+        return answer
+
+    def _queue(self, inputs: Mapping[str, np.ndarray], timeout: float | None, answer: Answer) -> None:
         if timeout is not None and math.isnan(timeout):
             raise BadRequest("the timeout is no number of seconds")
         now = time.monotonic()
-        request = self._request(inputs, now, None if timeout is None else now + timeout)
+        request = self._request(inputs, now, None if timeout is None else now + timeout, answer)
         with self._lock:
             if self._is_closing:
                 raise Closed("the pool is closed")
@@ -114,7 +120,6 @@ class Pool:
             self.counts.requests += 1
             self._waiting.add(request)
             self._lock.notify()
-        return request.answer
 
     def infer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
         """The outputs, waited for in this thread: `timeout` seconds at most, the run included."""
@@ -132,13 +137,20 @@ class Pool:
 
     async def ainfer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
         """The same for asyncio; a task that is cancelled takes its request out of the queue."""
-        answer = asyncio.wrap_future(self.submit(inputs, timeout=timeout))
+        answer = LoopAnswer()
+        self._queue(inputs, timeout, answer)
         try:
-            return await asyncio.wait_for(answer, timeout)
+            if timeout is None:
+                return await answer.future
+            return await asyncio.wait_for(answer.future, timeout)
         except TimeoutError as late:
             if isinstance(late, PoolError):
                 raise
+            answer.cancel()
             raise DeadlineExceeded(f"no answer within {timeout} s") from None
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
 
     def close(self, *, drain: bool = True) -> None:
         """Takes no more requests, answers those that wait (`drain=False`: with Closed) and ends the threads."""
@@ -163,11 +175,10 @@ class Pool:
     def __exit__(self, *exception: object) -> None:
         self.close(drain=exception[0] is None)
 
-    def _request(self, inputs: Mapping[str, np.ndarray], now: float, deadline: float | None) -> Request:
+    def _request(self, inputs: Mapping[str, np.ndarray], now: float, deadline: float | None, answer: Answer) -> Request:
         arrays = checked(self.inputs, inputs)
         shapes = {name: value.shape for name, value in arrays.items()}
         profile = nearest(self.profiles, shapes)
-        answer: concurrent.futures.Future[Outputs] = concurrent.futures.Future()
         if self._max_batch == 1:
             return Request(arrays, shapes, 1, 1, profile, None, now, deadline, answer)
         rows = {name: shape[0] for name, shape in shapes.items()}

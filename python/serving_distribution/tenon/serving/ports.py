@@ -156,5 +156,7 @@ def _fitting(port: Port, value: np.ndarray) -> np.ndarray:
             raise BadRequest(
                 f"input '{port.name}' has shape {list(value.shape)}, but extent {axis} is {known} in the engine"
             )
-    found = np.require(value, requirements=("C", "A")).reshape(value.shape)  # A scalar stays one.
+    found = value
+    if not (value.flags.c_contiguous and value.flags.aligned):
+        found = np.require(value, requirements=("C", "A")).reshape(value.shape)  # A scalar stays one.
     return found if found.dtype == port.dtype else found.view(port.dtype)

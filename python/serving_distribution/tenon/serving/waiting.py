@@ -1,18 +1,16 @@
 """What waits for a run: requests in the order of their arrival, those that may share a run side by side."""
 
 import collections
-import concurrent.futures
 import dataclasses
 from collections.abc import Hashable, Mapping
 
 import numpy as np
 
+from .answers import Answer
 from .company import Company
 from .errors import DeadlineExceeded
 from .extents import Extents
 from .ports import Profile, Shapes
-
-Outputs = dict[str, np.ndarray]
 
 
 @dataclasses.dataclass(eq=False)
@@ -27,7 +25,7 @@ class Request:
     key: Hashable  #: Equal keys may share a run.
     arrived: float
     deadline: float | None
-    answer: concurrent.futures.Future[Outputs]
+    answer: Answer
 
     @property
     def work(self) -> int:

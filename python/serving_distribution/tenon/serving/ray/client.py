@@ -8,8 +8,8 @@ import numpy as np
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.handle import DeploymentHandle
 
+from ..answers import Outputs
 from ..errors import DeadlineExceeded, PoolError
-from ..waiting import Outputs
 
 
 class Client:

@@ -10,9 +10,9 @@ from ray import serve
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..answers import Outputs
 from ..errors import BadRequest
 from ..ports import Padding
-from ..waiting import Outputs
 from .loading import Loaded, Plan
 from .protocol import Protocol
 

@@ -228,12 +228,14 @@ class Exchange:
             cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             cycle.waiting_for_100_continue = False
         filling = self._connection.fill(cycle, length, lead, share)
+        limit = self._connection.loop.call_later(patience, filling.give_up)
         try:
-            async with asyncio.timeout(patience):
-                await filling.is_done
+            await filling.is_done
         except TimeoutError:
             cycle.keep_alive = False  # Where the next request would begin nobody knows.
             raise TimeoutError(filling.count) from None
+        finally:
+            limit.cancel()
         data, filling.data = filling.data, np.empty(0, np.uint8)
         return data
 

@@ -94,6 +94,11 @@ class Filling:
             if not self.is_done.done():
                 self.is_done.set_result(None)
 
+    def give_up(self) -> None:
+        """It has not come in time."""
+        if not self.is_done.done():
+            self.is_done.set_exception(TimeoutError())
+
     def _fill(self, count: int) -> None:
         try:
             self._share.take(count)

@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse
 from kserve.errors import ModelNotFound
 from starlette.requests import ClientDisconnect, Request
 
+from ..answers import Outputs
 from ..errors import PoolError
-from ..waiting import Outputs
 from . import wire
 from .connections import Exchange, while_there
 from .held import Share

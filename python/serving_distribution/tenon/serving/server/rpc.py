@@ -15,8 +15,8 @@ from kserve.protocol.grpc import grpc_predict_v2_pb2 as pb
 from kserve.protocol.grpc.servicer import InferenceServicer
 from kserve.protocol.infer_type import get_content
 
+from ..answers import Outputs
 from ..errors import BadRequest, PoolError
-from ..waiting import Outputs
 from . import extensions, http, triton, wire
 from .calls import Call, Calls
 from .places import Places

@@ -31,6 +31,7 @@ class Served(InferenceModel):  # type: ignore[misc]
         self.earlier: list[Counts] = []  #: Of the pools that were before this one.
         self.reloads = {"done": 0, "failed": 0}
         self.pool, self.input_types, self.output_types = self._made()
+        self.most_json = _most_json(self.pool)
         self.ready = True
 
     def __call__(self, body: object, headers: object = None, verb: object = None) -> None:
@@ -56,13 +57,6 @@ class Served(InferenceModel):  # type: ignore[misc]
         fits = any(len(shape) == len(each) and all(a <= b for a, b in zip(shape, each, strict=True)) for each in most)
         if not fits:
             raise BadRequest(f"input '{name}' has shape {list(shape)}, but at most {list(map(list, most))} is taken")
-
-    @property
-    def most_json(self) -> int:
-        """Bytes of JSON beyond which no request is read: numbers take many times their text while they are Python's."""
-        profiles = self.pool.profiles
-        most = [max((math.prod(each.most[name]) for each in profiles), default=0) for name in self.pool.inputs]
-        return _JSON_HEAD + _JSON_NUMBER * sum(most)
 
     def summary(self) -> str:
         """What became of the requests of all of its pools."""
@@ -119,6 +113,13 @@ class Served(InferenceModel):  # type: ignore[misc]
         old = self.pool
         self.earlier.append(old.counts)
         self.pool, self.input_types, self.output_types = made
+        self.most_json = _most_json(self.pool)
         self.reloads["done"] += 1
         log.info("[model '%s'] the plan was replaced", self.name)
         await asyncio.to_thread(old.close)
+
+
+def _most_json(pool: Pool) -> int:
+    """Bytes of JSON beyond which no request is read: numbers take many times their text while they are Python's."""
+    most = [max((math.prod(each.most[name]) for each in pool.profiles), default=0) for name in pool.inputs]
+    return _JSON_HEAD + _JSON_NUMBER * sum(most)
