@@ -79,11 +79,19 @@ def half_sent(server: hosted.Running, count: int, sent: int, claimed: int = 4_00
         yield clients
 
 
+def _wait_until_held(server: hosted.Running, least: int) -> None:
+    """An answer is counted before it is on its way."""
+    until = time.monotonic() + hosted.PATIENCE
+    while server.metric("tenon_held_bytes") < least:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("method", ["ModelInfer", "ModelStreamInfer"])
 def test_who_opens_no_window_is_sent_away_and_leaves_no_memory(filling: pathlib.Path, method: str) -> None:
     """Answering every ping meanwhile, as a client that is well does."""
     count = 6
-    with hosted.Running(filling, "--patience", "1", "--contexts", "1") as server:
+    with hosted.Running(filling, "--patience", "3", "--contexts", "1") as server:
         memory = []
         for turn in range(1, 6):
             with contextlib.ExitStack() as stack:
@@ -91,7 +99,7 @@ def test_who_opens_no_window_is_sent_away_and_leaves_no_memory(filling: pathlib.
                 for client in clients:
                     client.call(method, WISH)
                 server.wait_for("tenon_answered_total", turn * count)
-                assert server.metric("tenon_held_bytes") >= count * 8 * MB
+                _wait_until_held(server, count * 8 * MB)
                 for client in clients:
                     client.wait_until_gone(hosted.PATIENCE)
                     assert client.received == 0 and len(client.statuses) == 1, client.statuses
@@ -106,7 +114,7 @@ def test_who_opens_no_window_is_sent_away_and_leaves_no_memory(filling: pathlib.
                 assert time.monotonic() < until
                 time.sleep(0.05)
         logged = server.stop()[1]
-        assert "did not take their answers in 1 s" in logged and "Traceback" not in logged, logged
+        assert "did not take their answers in 3 s" in logged and "Traceback" not in logged, logged
 
 
 def test_whoever_asks_whether_the_server_lives_is_told_also_when_callers_hold_all_they_may(
