@@ -30,6 +30,11 @@ class ShareBoard
     //! By the thread that calls start(), then by those that finish a round. Without `wakes` threads that sleep are left
     //! alone, in a round for all: for those that are over before they would be there.
     void open(bool isForAll, bool wakes) noexcept;
+    //! By a thread that goes while rounds are open: those who sleep see what was opened without them.
+    void wake() noexcept
+    {
+        mRound.wake();
+    }
     //! In place of another round: all threads are to go.
     void close() noexcept;
 

@@ -67,10 +67,10 @@ class Team
     }
     //! The calling thread's, of waits within runs.
     static SpinHistory& spinHistory() noexcept;
-    //! Calls work(context, lane, barrier) on all lanes that have not left, this thread as lane 0, and returns when all have returned. A
-    //! lane whose thread has not begun when another one's work ends is not called any more: those that need each other
-    //! meet at the barrier. In a process forked off since the team was made it is this thread alone, with a barrier of
-    //! one.
+    //! Calls work(context, lane, barrier) on all lanes that have not left, this thread as lane 0, and returns when all
+    //! have returned. A lane whose thread has not begun when another one's work ends is not called any more: those that
+    //! need each other meet at the barrier. In a process forked off since the team was made it is this thread alone,
+    //! with a barrier of one.
     void run(Work work, void* context) noexcept;
 
   private:

@@ -86,4 +86,12 @@ void WaitWord::set(uint32_t value) noexcept
         callFutex(mValue, FUTEX_WAKE, INT_MAX);
 }
 
+// The order that set() has by its value: what was set quietly before comes first.
+void WaitWord::wake() noexcept
+{
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (mSleepers.load(std::memory_order_seq_cst) > 0)
+        callFutex(mValue, FUTEX_WAKE, INT_MAX);
+}
+
 } // namespace tenon

@@ -38,11 +38,13 @@ class alignas(64) WaitWord
     //! Returns when the value is not `old`, having spun for `spin` at most.
     void waitWhile(uint32_t old, SpinTime spin, SpinHistory& history) noexcept;
     void set(uint32_t value) noexcept;
-    //! Those who sleep do not hear of it: they go on when it is set again.
+    //! Those who sleep do not hear of it: they go on when it is set again, or at wake().
     void setQuietly(uint32_t value) noexcept
     {
         mValue.store(value, std::memory_order_release);
     }
+    //! By any thread: those who sleep look at the value again.
+    void wake() noexcept;
     //! False: the time is over and the value still the old one.
     bool spinWhile(uint32_t old, SpinTime spin) const noexcept;
 

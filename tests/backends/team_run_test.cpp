@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <immintrin.h>
 #include <numeric>
 #include <thread>
 
@@ -88,6 +89,7 @@ class Steps
         RunOptions options;
         options.stream = kApartStream;
         options.hostThreads = threads;
+        options.spin = spin;
         options.mayContinue = mayContinue;
         options.observer = observer;
         failure = {};
@@ -95,6 +97,7 @@ class Steps
     }
 
     RunFailure failure;
+    int32_t spin{-1}; //!< Microseconds; -1: as long as ever.
 
   private:
     std::deque<TestKernel> mKernels;
@@ -557,6 +560,42 @@ TEST(TeamRun, helpersLeaveWhenOtherRunsCome)
     EXPECT_GT(sharesOfOthers(true, true), 1);
 }
 
+//! A helper that leaves may be the one that opens the next round, while the calling thread sleeps: nobody else would wake
+//! it. Rounds are so short here that sleepers are left alone otherwise.
+TEST(TeamRun, whoLeavesWakesTheOthers)
+{
+    int32_t const budget = std::max(2, allBackends().front().device(0).hostThreads());
+    std::thread::id const caller = std::this_thread::get_id();
+    for (int32_t i = 0; i < 50; ++i)
+    {
+        std::optional<Team> other;
+        std::atomic<bool> isHelperThere{false};
+        std::atomic<bool> hasOtherCome{false};
+        auto const until = std::chrono::steady_clock::now() + 1s;
+        auto const waitFor = [&](std::atomic<bool> const& word) {
+            while (!word && std::chrono::steady_clock::now() < until)
+                _mm_pause();
+        };
+        Steps steps;
+        steps.spin = 0;
+        steps.add(0, [&](Lane const& lane) -> Result<Done> {
+            waitFor(lane.index == 0 ? isHelperThere : (isHelperThere = true, hasOtherCome));
+            if (lane.index == 0)
+                other.emplace(budget - 1, 3 * budget, SpinTime{0});
+            hasOtherCome = hasOtherCome || lane.index == 0;
+            return Done{};
+        });
+        for (int32_t step = 0; step < 8; ++step)
+            steps.add(0, [&](Lane const&) -> Result<Done> {
+                auto const end = std::chrono::steady_clock::now() + 20us;
+                while (std::this_thread::get_id() != caller && std::chrono::steady_clock::now() < end)
+                    _mm_pause();
+                return Done{};
+            });
+        EXPECT_TRUE(steps.run(2));
+    }
+}
+
 //! Branches, which would need all lanes, run one after the other then.
 TEST(TeamRun, regionsAreForThoseWhoAreLeft)
 {
@@ -565,7 +604,9 @@ TEST(TeamRun, regionsAreForThoseWhoAreLeft)
     Overtaken overtaken;
     Steps steps;
     overtaken.begin(steps, true);
-    steps.add(0, [&](Lane const& lane) { return meeting.of(lane.index)(lane); }); // Where the helper leaves.
+    // Where the helper leaves; long enough for it to be woken.
+    steps.add(
+        0, [&](Lane const& lane) { return meeting.of(lane.index)(lane); }, false, 1e3F);
     auto const counted = [&](Lane const& lane) -> Result<Done> {
         EXPECT_EQ(lane.count, 2) << "a group";
         ++count;

@@ -117,3 +117,14 @@ def test_who_was_cancelled_is_no_company() -> None:
     queue.add(second)
     assert first.answer.cancel() and second.answer.cancel()
     assert queue.delay(0.5) is None and queue.waiting.count == 0 and queue.waiting.cancelled == 2
+
+
+def test_room_that_is_made_leaves_what_is_due_due() -> None:
+    queue = Queue(2)
+    queue.add(*(request(0.0) for _ in range(4)))
+    assert len(queue.waiting.ready(0.0, 0.0)[0]) == 2
+    given_up = request(0.0)
+    queue.add(given_up)
+    given_up.answer.cancel()
+    assert queue.waiting.drop_given_up(0.0) == 1
+    assert queue.taken(0.0) == [("a", 1), ("a", 1)]

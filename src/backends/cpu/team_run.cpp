@@ -124,12 +124,15 @@ bool TeamRun::doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& b
 {
     bool const isLeaving = own > 0 && mMayLeave && mTeam.leaves(own);
     runShare(share, barrier);
-    if (!mBoard.finish())
-        return isLeaving;
-    if (mOptions.observer != nullptr)
-        mDone.set(round);
-    else
-        openNext();
+    if (mBoard.finish())
+    {
+        if (mOptions.observer != nullptr)
+            mDone.set(round);
+        else
+            openNext();
+    }
+    if (isLeaving) // It may have opened this round, or the next one, quietly, and been the only one awake.
+        mBoard.wake();
     return isLeaving;
 }
 

@@ -8,8 +8,8 @@ _KINDS = 64  # Kinds of requests that are remembered.
 
 
 class _Kind:
-    failures = 0
-    skips = 0
+    after_failure = 0  #: How many did not wait behind the last wait in vain.
+    skips = 0  #: How many of these are still to come.
 
 
 class Company:
@@ -31,5 +31,4 @@ class Company:
         self._kinds.move_to_end(key)
         if len(self._kinds) > _KINDS:
             self._kinds.popitem(last=False)
-        kind.failures = 0 if has_come else kind.failures + 1
-        kind.skips = 0 if has_come else min(1 << kind.failures, _MOST_SKIPPED)
+        kind.skips = kind.after_failure = 0 if has_come else min(max(2, 2 * kind.after_failure), _MOST_SKIPPED)

@@ -144,11 +144,12 @@ class Waiting:
         """Makes room: takes away what nobody waits for any more, wherever it stands; how many these were."""
         before = self.count
         for key in list(self._groups):
-            kept = _Group(each for each in self._groups[key] if not each.is_given_up(now))
-            self.count -= len(self._groups[key]) - len(kept)
-            if kept:
-                self._groups[key] = kept
-            else:
+            group = self._groups[key]
+            kept = [each for each in group if not each.is_given_up(now)]
+            self.count -= len(group) - len(kept)
+            group.clear()
+            group.extend(kept)  # Who has waited already, or need not, is as due as before.
+            if not group:
                 del self._groups[key]
         return before - self.count
 
