@@ -560,8 +560,8 @@ TEST(TeamRun, helpersLeaveWhenOtherRunsCome)
     EXPECT_GT(sharesOfOthers(true, true), 1);
 }
 
-//! A helper that leaves may be the one that opens the next round, while the calling thread sleeps: nobody else would wake
-//! it. Rounds are so short here that sleepers are left alone otherwise.
+//! A helper that leaves may be the one that opens the next round, while the calling thread sleeps: nobody else would
+//! wake it. Rounds are so short here that sleepers are left alone otherwise.
 TEST(TeamRun, whoLeavesWakesTheOthers)
 {
     int32_t const budget = std::max(2, allBackends().front().device(0).hostThreads());
