@@ -15,6 +15,8 @@ struct FusionLimits
     size_t epilogueSteps{0};       //!< That one convolution or matrix product applies to what it writes.
     TypeSet epilogueTypes;         //!< Of what it writes.
     TypeSet attentionTypes;        //!< Of q, k and v.
+    TypeSet gateTypes;             //!< Of images whose channels are multiplied by a gate.
+    int64_t gateChannels{0};       //!< Of which one kernel makes a gate at most; 0: the device has no such kernels.
     TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
     size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
     TypeSet quantizedTypes;        //!< Of the operands of such products: int8, fp8.

@@ -136,6 +136,13 @@ constexpr Rule kEpilogues[]{
         foldLinearStep},
 };
 
+constexpr Rule kGates[]{
+    {"fuse-channel-gate", RuleKind::kFuse, "Means of channels and the two products behind them become one layer.",
+        fuseChannelGate},
+    {"fuse-gated-input", RuleKind::kFuse, "A convolution of single pixels multiplies channels by their gate.",
+        fuseGatedInput},
+};
+
 constexpr Rule kFewBits[]{
     {"fuse-weight-dequantization", RuleKind::kFuse, "A product reads weights of few bits as they are stored.",
         fuseWeightDequantization},
@@ -150,6 +157,8 @@ constexpr Rule kUndone[]{
     {"undo-attention", RuleKind::kUndo, "An attention becomes its products, mask and softmax again.", undoAttention},
     {"undo-weight-only-product", RuleKind::kUndo,
         "Weights of few bits are dequantized in front of their product again.", undoWeightOnlyProduct},
+    {"undo-channel-gate", RuleKind::kUndo, "A gate of channels becomes means and two products again.", undoChannelGate},
+    {"undo-gated-input", RuleKind::kUndo, "A gate moves out of the convolution behind it again.", undoGatedInput},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
@@ -173,6 +182,7 @@ constexpr PassRow kTargetRows[]{
     {"attention", kAttention},
     {"projections", kProjections},
     {"epilogues", kEpilogues},
+    {"gates of channels", kGates},
     {"weights of few bits", kFewBits},
     {"regions", kRegions},
     {"clean up again", kClean},

@@ -58,12 +58,16 @@ Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& 
 Rewrite mergeProjections(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseChannelGate(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseGatedInput(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseWeightDequantization(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
 
 // Back to layers that users could have written.
 Rewrite undoAttention(Graph const& graph, Node const& node);
 Rewrite undoEpilogue(Graph const& graph, Node const& node);
+Rewrite undoChannelGate(Graph const& graph, Node const& node);
+Rewrite undoGatedInput(Graph const& graph, Node const& node);
 Rewrite undoWeightOnlyProduct(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);
 Rewrite undoProductTerms(Graph const& graph, Node const& node);

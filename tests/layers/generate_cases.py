@@ -1289,6 +1289,35 @@ def int8_products():
          as_type(sums * factor * np.float64(one) * 0.5, bias))  # fmt: skip
 
 
+def channel_gates():
+    """Squeeze and excite, and convolutions of what it gates."""
+
+    def multiplied(x, kernel, bias):
+        sums = np.einsum("nc...,mc->nm...", x.astype(np.float64), kernel.astype(np.float64).reshape(kernel.shape[:2]))
+        return sums if bias is None else sums + bias.astype(np.float64).reshape(1, -1, *[1] * (x.ndim - 2))
+
+    for name, shape in (("image", (2, 6, 3, 4)), ("line", (1, 5, 7))):
+        channels, ones = shape[1], [1] * (len(shape) - 2)
+        x = uniform(f"cg_{name}", *shape)
+        first, second = uniform(f"cg1_{name}", 3, channels, *ones), uniform(f"cg2_{name}", 4, 3, *ones)
+        b = uniform(f"cgb_{name}", 4)
+        hidden = multiplied(x.astype(np.float64).mean(axis=tuple(range(2, x.ndim)), keepdims=True), first, None)
+        y = sigmoid(multiplied(hidden * sigmoid(hidden), second, b))
+        fields = {"first": {"steps": [{"kind": 7}]}, "second": {"steps": [{"kind": 5}]}}
+        case("ChannelGate", name, fields, [x, first, second, None, b], as_type(y, x))
+    x, kernel, bias = uniform("gc_x", 2, 6, 3, 4), uniform("gc_w", 5, 6, 1, 1), uniform("gc_b", 5)
+    form = {"NbOutputMaps": 5, "KernelSizeNd": [1, 1]}
+    for name, count in (("ofEach", 2), ("ofAll", 1)):
+        gate = uniform(f"gc_{name}", count, 6, 1, 1, low=0, high=1)
+        gated = (x.astype(np.float64) * gate.astype(np.float64)).astype(np.float32)
+        sums = multiplied(gated, kernel, bias)
+        case("GatedConvolution", name, {"product": form}, [x, kernel, bias, gate], as_type(sums, x))
+        extra = uniform("gc_e", 2, 5, 3, 4)
+        steps = {"epilogue": {"steps": [{"kind": 0}, {"kind": 2}]}}
+        case("GatedConvolution", f"{name}WithResidual", {"product": form | steps},
+             [x, kernel, bias, extra, gate], as_type(np.maximum(sums + extra, 0), x))  # fmt: skip
+
+
 def weight_only_products():
     """Weights of few bits with a scale per block of their column."""
     kind = "WeightOnlyProduct"
@@ -1623,6 +1652,7 @@ def main():
         ragged,
         quantizations,
         int8_products,
+        channel_gates,
         weight_only_products,
         dynamic_quantizations,
         transformers,

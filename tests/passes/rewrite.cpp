@@ -114,6 +114,8 @@ FusionLimits generousLimits()
     return {.epilogueSteps = 4,
         .epilogueTypes = types,
         .attentionTypes = types,
+        .gateTypes = types,
+        .gateChannels = 4096,
         .projectionTypes = types,
         .int8Steps = 6,
         .quantizedTypes = {DType::kINT8, DType::kFP8},

@@ -124,7 +124,9 @@ Target cudaTarget(int32_t index)
         .pointwiseOperations = 48};
     target.fusion.attentionTypes = model.major >= 8 ? TypeSet{DType::kHALF, DType::kBF16} : TypeSet{DType::kHALF};
     target.fusion.projectionTypes = target.fusion.attentionTypes;
-    if (model.major >= 8) // Tensor cores for int8, and for fp8 from Hopper on.
+    target.fusion.gateTypes = target.fusion.attentionTypes;
+    target.fusion.gateChannels = model.major >= 8 ? 4096 : 1024; // What fits into shared memory.
+    if (model.major >= 8)                                        // Tensor cores for int8, and for fp8 from Hopper on.
     {
         target.rates.fastTypes = {DType::kHALF, DType::kBF16, DType::kINT8};
         target.fusion.int8Steps = 6;

@@ -1,6 +1,7 @@
 // Depthwise convolution in channels-last order. A thread makes a few neighbouring results of a few channels, its
 // weights in registers: `window` reads each result's own window, with all loads under way at once; `sliding` goes down
-// the image and reads each input once. Which is faster for a shape is measured (tactics).
+// the image and reads each input once, `staged` does so over a tile in shared memory. Which is faster for a shape is
+// measured (tactics).
 #include "backends/cuda/depthwise_text.h"
 
 #include <algorithm>
@@ -97,6 +98,54 @@ int rowsOf(CudaDevice const& device, DepthwiseParams const& params, int64_t imag
     return std::min(rows, params.outHeight);
 }
 
+//! Bytes of a tile: three blocks of Hopper's multiprocessors.
+int32_t mostStaged(CudaDevice const& device)
+{
+    constexpr int32_t kMaxShared{72 << 10};
+    return std::min(kMaxShared, device.model().sharedBytes);
+}
+
+//! Tiles in shared memory that leave several blocks a multiprocessor, and enough of them for all; false: the window is too
+//! large for any. Adds what the launch needs to the plan.
+bool shareOutStaged(
+    CudaDevice const& device, DepthwisePlan& plan, DepthwiseWindow const& window, int64_t images, int columns)
+{
+    constexpr int kMaxChannels{96};
+    constexpr int kLeastRows{4};
+    DepthwiseParams& params = plan.params;
+    auto const shares = [](int count, int most) { return (count + most - 1) / most; };
+    params.slices = shares(params.channels, kMaxChannels);
+    int const channels = shares(shares(params.channels, params.slices), kStagedPiece) * kStagedPiece;
+    params.lanes = channels / kStagedPair;
+    int const strips = shares(params.outWidth, columns);
+    params.across = shares(strips, std::max(kMaxStagedThreads / params.lanes, 1));
+    params.strips = shares(strips, params.across);
+    int64_t const most = mostStaged(device);
+    auto const sharedOf = [&](int rows) {
+        int64_t const pixels = ((rows - 1) * window.stride[0] + window.size[0])
+            * ((params.strips * columns - 1) * window.stride[1] + window.size[1]);
+        return pixels * channels * 2;
+    };
+    auto const blocksOf = [&](int down) { return images * params.slices * params.across * down; };
+    while (params.strips > 1 && sharedOf(1) > most)
+        params.strips = shares(strips, ++params.across);
+    if (sharedOf(1) > most)
+        return false;
+    params.across = shares(strips, params.strips);
+    params.down = 1;
+    while (sharedOf(shares(params.outHeight, params.down)) > most)
+        ++params.down;
+    while (shares(params.outHeight, params.down) > kLeastRows
+        && blocksOf(params.down) < int64_t{4} * device.model().multiprocessors)
+        ++params.down;
+    params.rows = shares(params.outHeight, params.down);
+    params.down = shares(params.outHeight, params.rows);
+    plan.grid = {.x = static_cast<unsigned>(blocksOf(params.down)),
+        .block = static_cast<unsigned>(params.lanes * params.strips),
+        .sharedBytes = static_cast<unsigned>(sharedOf(params.rows))};
+    return true;
+}
+
 class DepthwiseKernel final : public LayerKernel
 {
   public:
@@ -110,7 +159,7 @@ class DepthwiseKernel final : public LayerKernel
         DepthwiseChoices const choices = TENON_TRY(choicesOf<DepthwiseChoices>(args()));
         TensorArg const& out = outputs[0];
         DepthwiseWindow const window{layer.window()};
-        std::span<DepthwiseWay const> const ways = window.ways();
+        std::span<DepthwiseWay const> const ways = window.ways(out.dtype);
         if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= ways.size())
             return badArgument("tactic {} of a depthwise convolution", choices.tactic);
         DepthwiseParams params = TENON_TRY(paramsOf(layer, inputs, out));
@@ -123,13 +172,24 @@ class DepthwiseKernel final : public LayerKernel
         shareOut(odd, images, 2, 1, 1);
         DepthwiseWay const& way = ways[static_cast<size_t>(choices.tactic)];
         DepthwisePlan wide{params, {}};
-        int const vector = window.vector();
+        bool const isStaged = way.kind == DepthwiseKind::kStaged;
+        int const vector = isStaged ? kStagedPiece : window.vector();
         if (params.channels % vector == 0)
         {
-            wide.code = TENON_TRY(module.function(way.kernel));
             wide.alignment = static_cast<uintptr_t>(vector * movableBytes(out.dtype));
-            int const rows = way.isSliding ? rowsOf(device(), params, images, way.columns, vector) : 1;
-            shareOut(wide, images, way.columns, vector, rows);
+            if (!isStaged)
+            {
+                wide.code = TENON_TRY(module.function(way.kernel));
+                int const rows = way.slides() ? rowsOf(device(), params, images, way.columns, vector) : 1;
+                shareOut(wide, images, way.columns, vector, rows);
+            }
+            else if (shareOutStaged(device(), wide, window, images, way.columns))
+            {
+                Module const& staged =
+                    *TENON_TRY(moduleOf(device(), TENON_TRY(stagedText(layer, out.dtype, wide.params.lanes))));
+                wide.code = TENON_TRY(staged.function(way.kernel)); // Shared memory is that of all with this text.
+                TENON_TRY(allowShared(device(), wide.code, static_cast<unsigned>(mostStaged(device()))));
+            }
         }
         return std::shared_ptr<Prepared const>{std::make_shared<DepthwiseStep>(wide, odd, extras)};
     }
@@ -182,15 +242,16 @@ std::variant<std::vector<Offer>, Refusal> offersOfDepthwise(Problem const& probl
     auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(out)));
     constexpr double kManyResults{1 << 21}; // From here on reading each input once pays.
     bool const isLarge = elements > kManyResults;
+    std::span<DepthwiseWay const> const ways = taken.ways(out.dtype);
     std::vector<Offer> offers;
-    for (size_t i = 0; i < taken.ways().size(); ++i)
+    for (size_t i = 0; i < ways.size(); ++i)
     {
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kChannelsLast);
         offer.outputs = {Layout::kChannelsLast};
         for (size_t k = 1; k < 3 && k < offer.inputs.size(); ++k)
             offer.inputs[k] = Layout::kLinear;
-        bool const isWrongKind = taken.slides() && taken.ways()[i].isSliding != isLarge;
+        bool const isWrongKind = taken.slides() && ways[i].slides() != isLarge;
         offer.cost = costOf(problem, elements * static_cast<double>(taken.taps()) / 2.0, bytesOf(problem))
                 * (isWrongKind ? 1.5 : 1.0)
             + 0.01 * static_cast<double>(i); // Unless timed.

@@ -12,12 +12,24 @@ TENON_DEVICE_STRUCT(DepthwiseParams, unsigned const* stop; void const* x; void c
                     int outWidth; int padY; int padX; int rows; int lanes; int strips; int across; int down; int slices;
                     int groups; EpilogueOperand extra[4];);
 
-//! One way of doing it: a kernel, and how many columns and rows a thread makes.
+enum class DepthwiseKind : uint8_t
+{
+    kWindow,  //!< A thread makes neighbouring results of one row.
+    kSliding, //!< A thread goes down the image.
+    kStaged,  //!< The same, over a tile of the image in shared memory; types of 16 bits.
+};
+
+//! One way of doing it: a kernel, and how many columns a thread makes.
 struct DepthwiseWay
 {
     char const* kernel;
     int columns;
-    bool isSliding;
+    DepthwiseKind kind;
+
+    bool slides() const noexcept
+    {
+        return kind != DepthwiseKind::kWindow;
+    }
 };
 
 inline constexpr int64_t kMaxDepthwiseColumns{31}; //!< Of a window: the inputs of a strip are bits of a word.
@@ -64,10 +76,17 @@ struct DepthwiseWindow
     {
         return taps() <= 9 || !isSmall() ? 4 : 2;
     }
-    std::span<DepthwiseWay const> ways() const noexcept;
+    std::span<DepthwiseWay const> ways(DType type) const noexcept;
 };
 
-//! The kernels of all ways, and "odd" for channels and addresses that are no multiples.
+//! Tiles in shared memory: two channels of a thread, eight of a copy.
+inline constexpr int kStagedPair{2};
+inline constexpr int kStagedPiece{8};
+inline constexpr int kMaxStagedThreads{384};
+
+//! The kernels of all ways but the staged, and "odd" for channels and addresses that are no multiples.
 Result<std::string> depthwiseText(Convolution const& layer, DType type);
+//! The staged kernels, for so many pairs of channels a block.
+Result<std::string> stagedText(Convolution const& layer, DType type, int lanes);
 
 } // namespace tenon::cuda

@@ -6,7 +6,7 @@
 namespace tenon::cuda
 {
 
-Result<std::string> epilogueExpression(Epilogue const& epilogue)
+Result<std::string> epilogueExpression(Epilogue const& epilogue, std::string const& name)
 {
     auto const extras = static_cast<size_t>(epilogue.extraInputs());
     Expr value = Expr::input(0);
@@ -18,7 +18,7 @@ Result<std::string> epilogueExpression(Epilogue const& epilogue)
     }
     TensorType const real{DType::kFLOAT, {}};
     Tape const tape = TENON_TRY(makeTape(value, std::vector<TensorType const*>(extras + 1, &real)));
-    return printFunction("epilogue", tape, std::vector(extras + 1, TapeKind::kReal));
+    return printFunction(name, tape, std::vector(extras + 1, TapeKind::kReal));
 }
 
 Result<std::string> epilogueText(Epilogue const& epilogue)

@@ -12,8 +12,8 @@ namespace tenon::cuda
 TENON_DEVICE_STRUCT(EpilogueOperand, void const* data; long long strides[5];);
 inline constexpr size_t kMaxEpilogueOperands{4};
 
-//! `float epilogue(sum, extra...)`: the steps as one expression of a sum and an element of each extra input.
-Result<std::string> epilogueExpression(Epilogue const& epilogue);
+//! `float NAME(sum, extra...)`: the steps as one expression of a sum and an element of each extra input.
+Result<std::string> epilogueExpression(Epilogue const& epilogue, std::string const& name = "epilogue");
 
 //! `float finish(EpilogueOperand const* extra, float sum, i64 n, i64 c, i64 z, i64 y, i64 x)`. The kernel's text has
 //! `Stored` and EpilogueOperand in front.

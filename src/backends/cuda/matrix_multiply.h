@@ -39,13 +39,15 @@ class ProductStep final : public CudaPrepared
   public:
     using Adapt = void(Params&);
 
-    //! `adapt`: to the addresses of a call; may be null.
-    ProductStep(Params const& params, Grid const& grid, void* code, size_t extras = 0, Adapt* adapt = nullptr)
+    //! `adapt`: to the addresses of a call; may be null. `gate`: the input with factors; 0: there are none.
+    ProductStep(
+        Params const& params, Grid const& grid, void* code, size_t extras = 0, Adapt* adapt = nullptr, size_t gate = 0)
         : mParams{params},
           mGrid{grid},
           mCode{code},
           mExtras{extras},
-          mAdapt{adapt}
+          mAdapt{adapt},
+          mGate{gate}
     {
     }
     Result<Done> launch(CudaCall const& at) const override
@@ -58,6 +60,8 @@ class ProductStep final : public CudaPrepared
         if constexpr (requires { params.extra; })
             for (size_t i = 0; i < mExtras; ++i)
                 params.extra[i] = at.call.inputs[kFirstExtra + i];
+        if constexpr (requires { params.gate; })
+            params.gate = mGate == 0 ? nullptr : at.call.inputs[mGate];
         if (mAdapt != nullptr)
             mAdapt(params);
         return launchKernel(at, mCode, mGrid, params);
@@ -69,6 +73,7 @@ class ProductStep final : public CudaPrepared
     void* mCode;
     size_t mExtras;
     Adapt* mAdapt;
+    size_t mGate;
 };
 
 //! By tiles in shared memory, without a library and without the epilogue.

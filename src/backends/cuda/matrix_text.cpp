@@ -63,6 +63,11 @@ static unsigned pairOf(float low, float high, T)
     put(b, high);
     return a.bits | (unsigned)b.bits << 16;
 }
+template <typename T>
+static unsigned timesPair(unsigned a, unsigned b, T type)
+{
+    return pairOf(halfOf(a, 0, type) * halfOf(b, 0, type), halfOf(a, 1, type) * halfOf(b, 1, type), type);
+}
 static inline float powerOfTwo(float x) { return std::exp2(x); }
 static inline void copyAsync(void* to, void const* from, bool isThere)
 {
@@ -142,6 +147,23 @@ static __device__ __forceinline__ unsigned pairOf(float low, float high, Bfloat)
     put(a, low);
     put(b, high);
     return a.bits | (unsigned)b.bits << 16;
+#endif
+}
+//! Products of two pairs, each rounded.
+static __device__ __forceinline__ unsigned timesPair(unsigned a, unsigned b, Half)
+{
+    unsigned pair;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+}
+static __device__ __forceinline__ unsigned timesPair(unsigned a, unsigned b, Bfloat)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned pair; // Minus zero is what adds nothing to any product.
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(a), "r"(b), "r"(0x80008000u));
+    return pair;
+#else
+    return 0; // Such GPUs have no products of these.
 #endif
 }
 static __device__ __forceinline__ float powerOfTwo(float x)

@@ -51,40 +51,6 @@ class SmallConvolutionKernel final : public ConvolutionKernel
     }
 };
 
-//! Rows, columns and depth at the typical shape.
-struct SmallSize
-{
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-};
-
-//! Which tiles are worth a trial: those that give every multiprocessor work, at most two blocks' where depth is shared.
-std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major, DType type)
-{
-    constexpr int64_t kMultiprocessors{132};                 // About what GPUs with tensor cores have.
-    int64_t const shared = major >= 8 ? 99 << 10 : 64 << 10; // The least of any GPU that new, or newer.
-    std::vector<int32_t> tactics;
-    int64_t const across = tilesOf(size.columns, SmallTile::kColumns);
-    int64_t const steps = tilesOf(size.depth, SmallTile::kDepth);
-    for (size_t i = 0; i < kTileRows.size(); ++i)
-    {
-        int64_t const tiles = across * tilesOf(size.rows, kTileRows[i]);
-        if ((kTileRows[i] == 16 && size.rows > 64) || (kTileRows[i] == 64 && size.rows <= 16)
-            || (kTileRows[i] == 128 && tiles < kMultiprocessors))
-            continue;
-        for (size_t k = 0; k < kTileParts.size(); ++k)
-        {
-            int64_t const parts = kTileParts[k];
-            SmallTile const tile{kTileRows[i], kTileParts[k]};
-            bool const isShared = tiles * parts <= 2 * kMultiprocessors && steps >= 2 * parts;
-            if (isTileFor(major, shared, tile, type) && (parts == 1 || isShared))
-                tactics.push_back(static_cast<int32_t>(i * kTileParts.size() + k));
-        }
-    }
-    return tactics;
-}
-
 //! Offers of a product that a device has tensor cores for, and that is small.
 std::variant<std::vector<Offer>, Refusal> offersOfSmall(Problem const& problem, Layout layout, SmallSize const& size)
 {

@@ -18,7 +18,7 @@ Result<SmallTile> smallTileOf(SmallChoices const& choices)
     auto const at = static_cast<size_t>(choices.tactic);
     if (at >= kTileRows.size() * kTileParts.size())
         return badArgument("tactic {} of a small product", choices.tactic);
-    return SmallTile{kTileRows[at / kTileParts.size()], kTileParts[at % kTileParts.size()]};
+    return smallTileAt(choices.tactic);
 }
 
 bool isOdd(void const* address)
@@ -31,6 +31,7 @@ void narrowTiles(SmallTilesParams& params)
 {
     params.isWideA = isOdd(params.a) ? 0 : params.isWideA;
     params.isWideB = isOdd(params.b) ? 0 : params.isWideB;
+    params.isWideGate = isOdd(params.gate) ? 0 : params.isWideGate;
     bool const isOddC = isOdd(params.c) || isOdd(params.bias) || std::ranges::any_of(params.extra, isOdd);
     params.isWideC = isOddC ? 0 : params.isWideC;
 }
@@ -46,6 +47,7 @@ struct SmallCase
     float alpha;
     bool isConstantB;
     std::optional<SmallWindow> window; //!< Rows are windows.
+    std::optional<SmallGate> gate;
 };
 
 SmallTilesParams smallParams(LtShape const& shape, SmallCase const& of, SmallTile const& tile)
@@ -72,6 +74,12 @@ SmallTilesParams smallParams(LtShape const& shape, SmallCase const& of, SmallTil
     {
         params.window = *of.window;
         params.isWideA = 1; // Packs of channels: addresses decide.
+    }
+    if (of.gate)
+    {
+        params.pixels = static_cast<int>(of.gate->pixels);
+        params.gateOfImage = of.gate->isOfAll ? 0 : matrices.depth;
+        params.isWideGate = matrices.depth % kWidth == 0 ? 1 : 0;
     }
     return params;
 }
@@ -100,25 +108,6 @@ SmallWindow smallWindowOf(Window const& window, TensorArg const& in, TensorArg c
     made.padY = number(window.padding(0, in.extents[2]).pre);
     made.dilationY = number(window.dilation[0]);
     return made;
-}
-
-//! The first steps of an epilogue that read nothing, or tensors that lie as the result does.
-Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
-{
-    Epilogue own;
-    size_t extra = kFirstExtra;
-    for (EpilogueStep const& step : whole.steps)
-    {
-        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
-        bool const isLikeOut = !takesOne
-            || (extra < inputs.size() && inputs[extra].present && inputs[extra].extents == out.extents
-                && inputs[extra].layout == out.layout && inputs[extra].dtype == out.dtype);
-        if (!isLikeOut)
-            break;
-        extra += takesOne ? 1 : 0;
-        own.steps.push_back(step);
-    }
-    return own;
 }
 
 Result<std::shared_ptr<Prepared const>> fewRows(
@@ -155,25 +144,69 @@ Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtS
             .type = TENON_TRY(storageOf(type)),
             .isTurnedB = matrices.isTurnedB,
             .isWindowed = of.window.has_value(),
+            .isGated = of.gate.has_value(),
             .epilogue = TENON_TRY(wideEpilogueText(epilogue))})));
     void* const code = TENON_TRY(module.function("smallTiles"));
-    auto const shared = static_cast<unsigned>(tile.sharedBytes());
+    auto const shared = static_cast<unsigned>(tile.sharedBytes(of.gate.has_value()));
     TENON_TRY(allowShared(device, code, shared));
     int64_t const tiles = tilesOf(matrices.rows, tile.rows) * tilesOf(matrices.columns, SmallTile::kColumns);
     Grid const grid{.x = static_cast<unsigned>(tiles * tile.parts),
         .z = static_cast<unsigned>(shape.batch),
         .block = static_cast<unsigned>(tile.threads()),
         .sharedBytes = shared};
-    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<SmallTilesParams>>(
-        smallParams(shape, of, tile), grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles)};
+    return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<SmallTilesParams>>(smallParams(shape, of, tile),
+        grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles, of.gate ? of.gate->input : 0)};
 }
 } // namespace
 
-bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type)
+Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    Epilogue own;
+    size_t extra = kFirstExtra;
+    for (EpilogueStep const& step : whole.steps)
+    {
+        bool const takesOne = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMultiply;
+        bool const isLikeOut = !takesOne
+            || (extra < inputs.size() && inputs[extra].present && inputs[extra].extents == out.extents
+                && inputs[extra].layout == out.layout && inputs[extra].dtype == out.dtype);
+        if (!isLikeOut)
+            break;
+        extra += takesOne ? 1 : 0;
+        own.steps.push_back(step);
+    }
+    return own;
+}
+
+std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major, DType type)
+{
+    constexpr int64_t kMultiprocessors{132}; // About what GPUs with tensor cores have.
+    int64_t const shared = leastShared(major);
+    std::vector<int32_t> tactics;
+    int64_t const across = tilesOf(size.columns, SmallTile::kColumns);
+    int64_t const steps = tilesOf(size.depth, SmallTile::kDepth);
+    for (size_t i = 0; i < kTileRows.size(); ++i)
+    {
+        int64_t const tiles = across * tilesOf(size.rows, kTileRows[i]);
+        if ((kTileRows[i] == 16 && size.rows > 64) || (kTileRows[i] == 64 && size.rows <= 16)
+            || (kTileRows[i] == 128 && tiles < kMultiprocessors))
+            continue;
+        for (size_t k = 0; k < kTileParts.size(); ++k)
+        {
+            int64_t const parts = kTileParts[k];
+            SmallTile const tile{kTileRows[i], kTileParts[k]};
+            bool const isShared = tiles * parts <= 2 * kMultiprocessors && steps >= 2 * parts;
+            if (isTileFor(major, shared, tile, type) && (parts == 1 || isShared))
+                tactics.push_back(static_cast<int32_t>(i * kTileParts.size() + k));
+        }
+    }
+    return tactics;
+}
+
+bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type, bool isGated)
 {
     constexpr int32_t kWithClusters{9};
     return (type == DType::kHALF || type == DType::kBF16) && hasMatrixUnits(major, type == DType::kBF16)
-        && tile.sharedBytes() <= sharedBytes && (tile.parts == 1 || major >= kWithClusters);
+        && tile.sharedBytes(isGated) <= sharedBytes && (tile.parts == 1 || major >= kWithClusters);
 }
 
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
@@ -192,9 +225,29 @@ Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, S
         || (!isByColumns && !isTileFor(model.major, model.sharedBytes, tile, out.dtype)))
         return libraryProduct(device, product, inputs, out, {});
     Epilogue const own = ownSteps(product.epilogue, inputs, out);
-    SmallCase const of{product.alpha, isConstantB, {}};
+    SmallCase const of{product.alpha, isConstantB, {}, {}};
     auto step = isByColumns ? TENON_TRY(fewRows(device, matrices, of, own, out.dtype))
                             : TENON_TRY(smallTiles(device, shape, of, own, out.dtype, tile));
+    return withRest(device, std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
+}
+
+Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
+    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
+    SmallChoices const& choices)
+{
+    SmallTile const tile = TENON_TRY(smallTileOf(choices));
+    LtShape const shape = ltShapeOf(product.shape);
+    ProductShape const& matrices = shape.matrices;
+    int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
+    int64_t const largest =
+        std::max({matrices.rows + tile.rows, matrices.columns, matrices.depth, tiles * kTileParts.back()});
+    CudaModel const& model = device.model();
+    if (shape.calls.size() != 1 || shape.batch != 1 || !isSmall(largest) || !gate.isFor(tile)
+        || !isTileFor(model.major, model.sharedBytes, tile, out.dtype, true))
+        return std::shared_ptr<Prepared const>{};
+    Epilogue const own = ownSteps(product.epilogue, inputs, out);
+    SmallCase const of{product.alpha, isConstantB, {}, gate};
+    auto step = TENON_TRY(smallTiles(device, shape, of, own, out.dtype, tile));
     return withRest(device, std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
 }
 
@@ -230,7 +283,7 @@ Result<std::shared_ptr<Prepared const>> smallWindows(CudaDevice const& device, C
         || !isTileFor(model.major, model.sharedBytes, tile, out.dtype))
         return std::shared_ptr<Prepared const>{};
     Epilogue const own = ownSteps(product.epilogue, inputs, out);
-    SmallCase const of{product.alpha, isConstantB, smallWindowOf(layer.window, in, out)};
+    SmallCase const of{product.alpha, isConstantB, smallWindowOf(layer.window, in, out), {}};
     auto step = TENON_TRY(smallTiles(device, shape, of, own, out.dtype, tile));
     return withRest(device, std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
 }

@@ -26,12 +26,54 @@ inline int64_t tilesOf(int64_t count, int64_t tile)
 {
     return (count + tile - 1) / tile;
 }
+//! Rows, columns and depth at the typical shape.
+struct SmallSize
+{
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+};
+
+//! Which tiles are worth a trial: those that give every multiprocessor work, at most two blocks' where depth is shared.
+std::vector<int32_t> smallTactics(SmallSize const& size, int32_t major, DType type);
+//! The tile of a tactic in front of kByColumns.
+inline SmallTile smallTileAt(int32_t tactic)
+{
+    auto const at = static_cast<size_t>(tactic);
+    return {kTileRows[at / kTileParts.size()], kTileParts[at % kTileParts.size()]};
+}
+//! The least shared memory of a block on any GPU that new, or newer.
+inline int64_t leastShared(int32_t major) noexcept
+{
+    return major >= 8 ? 99 << 10 : 64 << 10;
+}
 //! Whether a GPU has the instructions, shared memory for the tile, and clusters where blocks read each other's.
-bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type);
+bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType type, bool isGated = false);
 
 //! By the library where extents or the GPU are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
     bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices);
+
+//! Factors of a left operand whose rows are pixels of images.
+struct SmallGate
+{
+    size_t input;   //!< Of the step.
+    int64_t pixels; //!< Of an image.
+    bool isOfAll;   //!< One for all images.
+
+    //! Whether a tile has no more images than it holds gates for.
+    bool isFor(SmallTile const& tile) const noexcept
+    {
+        return pixels > 0 && (tile.rows - 2) / pixels + 2 <= SmallTile::kGateRows;
+    }
+};
+//! By tiles, operands gated; null where extents or the GPU are others than for the tactic.
+Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
+    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
+    SmallChoices const& choices);
+
+//! The first steps of an epilogue that read nothing, or tensors that lie as the result does.
+Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out);
 
 //! Whether the rows of a product can be windows of such an image, channels last.
 bool areSmallWindows(ConvolutionShape const& layer, std::vector<int64_t> const& in);

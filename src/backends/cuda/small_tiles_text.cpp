@@ -16,7 +16,8 @@ namespace
 constexpr char kPartsText[]{R"(
 constexpr int BN = 64, BK = 64;
 constexpr int kPitch = BN + 4; // Rows of sums begin in different banks.
-constexpr int kStageBytes = (BM + BN) * BK * 2;
+constexpr int kGateBytes = IS_GATED ? GATE_ROWS * BK * 2 : 0;
+constexpr int kStageBytes = (BM + BN) * BK * 2 + kGateBytes;
 #ifdef TENON_EMULATED
 #define SMALL_TILES_KERNEL TENON_KERNEL(smallTiles, SmallTilesParams)
 static Pack<u64, 2> sharedMemory[227 * 1024 / 16];
@@ -194,6 +195,53 @@ struct TilePlace
     int row0, column0;
 };
 
+#if IS_GATED
+//! Factors of the images of a tile's rows, GATE_ROWS of them at most.
+static __device__ __forceinline__ void copyGates(
+    SmallTilesParams const& p, TilePlace const& tile, unsigned char* stage, int step)
+{
+    if (threadIdx.x >= GATE_ROWS * 8)
+        return;
+    int const row = (int)threadIdx.x / 8;
+    int const image = tile.row0 / p.pixels + row;
+    int const at = step * BK + (int)threadIdx.x % 8 * 8;
+    bool const isThere = (i64)image * p.pixels < p.rows && at < p.depth;
+    Stored const* const from = (Stored const*)p.gate + (isThere ? image * p.gateOfImage + at : 0);
+    Stored* const to = (Stored*)(stage + (BM + BN) * BK * 2) + (int)threadIdx.x * 8;
+    if (p.isWideGate)
+    {
+        copyAsync(to, from, isThere);
+        return;
+    }
+    Pack<Stored, 8> pack;
+    for (int k = 0; k < 8; ++k)
+        pack.v[k] = isThere && at + k < p.depth ? from[k] : Stored{};
+    *(Pack<Stored, 8>*)to = pack;
+}
+#endif
+//! Where the factors of the rows of a thread's fragments begin, in elements of a stage's.
+struct GateRows
+{
+#if IS_GATED
+    int at[BM / WARPS_DOWN / 16][2];
+#endif
+};
+static __device__ __forceinline__ GateRows gateRowsOf(SmallTilesParams const& p, TilePlace const& tile, int warpRow)
+{
+    GateRows rows;
+#if IS_GATED
+#pragma unroll
+    for (int i = 0; i < BM / WARPS_DOWN / 16; ++i)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+        {
+            int const row = tile.row0 + warpRow + i * 16 + half * 8 + (int)threadIdx.x % 32 / 4;
+            rows.at[i][half] = ((row < p.rows ? row : p.rows - 1) / p.pixels - tile.row0 / p.pixels) * BK;
+        }
+#endif
+    return rows;
+}
+
 static __device__ __forceinline__ void copyLeft(
     SmallTilesParams const& p, TilePlace const& tile, LeftRows const& rows, unsigned char* stage, int step)
 {
@@ -201,6 +249,9 @@ static __device__ __forceinline__ void copyLeft(
     copyWindows((Stored*)stage, p, rows, step * BK);
 #else
     copyRows((Stored*)stage, tile.a, BM, p.rows - tile.row0, p.depth, step * BK, p.depth, p.isWideA);
+#endif
+#if IS_GATED
+    copyGates(p, tile, stage, step);
 #endif
 }
 static __device__ __forceinline__ void copyRight(
@@ -219,7 +270,7 @@ constexpr int kAcross = BN / WARPS_ACROSS / 16;
 
 //! The products of one stage. Lanes point at the rows of four 8 by 8 matrices, in the order of the fragments.
 static __device__ __forceinline__ void multiplyStage(
-    float (&d)[kDown][kAcross * 2][4], unsigned char const* stage, int warpRow, int warpColumn)
+    float (&d)[kDown][kAcross * 2][4], unsigned char const* stage, int warpRow, int warpColumn, GateRows const& gates)
 {
     Stored const* const a = (Stored const*)stage;
     Stored const* const b = a + BM * BK;
@@ -232,6 +283,16 @@ static __device__ __forceinline__ void multiplyStage(
 #pragma unroll
         for (int i = 0; i < kDown; ++i)
             loadMatrices(left[i], a + pieceAt(warpRow + i * 16 + lane % 16, k * 2 + lane / 16));
+#if IS_GATED
+#pragma unroll
+        for (int i = 0; i < kDown; ++i)
+#pragma unroll
+            for (int n = 0; n < 4; ++n) // Rows eight below are the odd ones; the second two are eight further in depth.
+            {
+                Stored const* const gate = b + BN * BK + gates.at[i][n % 2] + k * 16 + n / 2 * 8 + lane % 4 * 2;
+                left[i][n] = timesPair(left[i][n], *(unsigned const*)gate, Stored{});
+            }
+#endif
 #pragma unroll
         for (int j = 0; j < kAcross; ++j)
         {
@@ -339,6 +400,7 @@ SMALL_TILES_KERNEL
     int const warp = (int)threadIdx.x / 32;
     int const warpRow = warp % WARPS_DOWN * (BM / WARPS_DOWN);
     int const warpColumn = warp / WARPS_DOWN * (BN / WARPS_ACROSS);
+    GateRows const gates = gateRowsOf(p, tile, warpRow);
     float d[kDown][kAcross * 2][4] = {};
     int stage = 0, next = STAGES - 1;
     for (int step = 0; step < steps; ++step)
@@ -351,7 +413,7 @@ SMALL_TILES_KERNEL
             copyRight(p, tile, shared + next * kStageBytes, first + step + STAGES - 1);
         }
         commitCopies();
-        multiplyStage(d, shared + stage * kStageBytes, warpRow, warpColumn);
+        multiplyStage(d, shared + stage * kStageBytes, warpRow, warpColumn, gates);
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         next = next + 1 == STAGES ? 0 : next + 1;
     }
@@ -401,9 +463,9 @@ std::string smallTilesText(SmallTilesForm const& form)
     std::string text = functionsFor(std::array{DType::kHALF}) + kSmallWindowText + kSmallTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, PARTS = {}, STAGES = {}, THREADS = {};\n"
                         "constexpr int WARPS_DOWN = {}, WARPS_ACROSS = {};\nconstexpr bool IS_TURNED_B = {};\n"
-                        "#define IS_WINDOWED {}\n",
+                        "#define IS_WINDOWED {}\n#define IS_GATED {}\nconstexpr int GATE_ROWS = {};\n",
         form.type, tile.rows, tile.parts, tile.stages(), tile.threads(), isLow ? 1 : tile.rows / 32, isLow ? 4 : 2,
-        form.isTurnedB, form.isWindowed ? 1 : 0);
+        form.isTurnedB, form.isWindowed ? 1 : 0, form.isGated ? 1 : 0, SmallTile::kGateRows);
     text += matrixText();
     return wholeText(text + kPartsText + form.epilogue + kSmallTilesText);
 }

@@ -1,0 +1,175 @@
+// Convolutions of single pixels with few channels over large images, channels last: products whose time is that of
+// memory, with bias and epilogue in the kernel.
+#include "backends/cuda/matrix_text.h"
+#include "backends/cuda/small_step.h"
+#include "backends/cuda/thin_tiles_text.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+constexpr int64_t kThinPiece{8};
+constexpr int64_t kMaxThinDepth{ThinTilesForm::kGroupDepth * ThinTilesForm::kMaxGroups};
+constexpr int32_t kMajorOfPairs{8};                      // Copies past the registers, and products of bfloat16.
+constexpr std::array<int64_t, 2> kThinColumns{256, 128}; //!< Of a block at most: tactics.
+
+struct ThinChoices
+{
+    int32_t tactic{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "tactic", &ThinChoices::tactic)};
+    }
+};
+
+bool isThin(int32_t major, DType type, int64_t depth, int64_t columns)
+{
+    return major >= kMajorOfPairs && (type == DType::kHALF || type == DType::kBF16) && depth > 0
+        && depth <= kMaxThinDepth && depth % kThinPiece == 0 && columns % kThinPiece == 0;
+}
+
+class ThinStep final : public CudaPrepared
+{
+  public:
+    ThinStep(ThinTilesParams const& params, Grid const& grid, void* code, size_t extras,
+        std::shared_ptr<Prepared const> otherwise)
+        : mParams{params},
+          mGrid{grid},
+          mCode{code},
+          mExtras{extras},
+          mOtherwise{std::move(otherwise)}
+    {
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return mOtherwise->scratchBytes();
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        constexpr uintptr_t kWide{16};
+        ThinTilesParams params = mParams;
+        params.a = at.call.inputs[0];
+        params.b = at.call.inputs[1];
+        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
+        params.c = at.call.outputs[0];
+        auto all = reinterpret_cast<uintptr_t>(params.a) | reinterpret_cast<uintptr_t>(params.b)
+            | reinterpret_cast<uintptr_t>(params.c);
+        for (size_t i = 0; i < mExtras; ++i)
+        {
+            params.extra[i] = at.call.inputs[kFirstExtra + i];
+            all |= reinterpret_cast<uintptr_t>(params.extra[i]);
+        }
+        return all % kWide != 0 ? cudaPrepared(*mOtherwise).launch(at) : launchKernel(at, mCode, mGrid, params);
+    }
+
+  private:
+    ThinTilesParams mParams;
+    Grid mGrid;
+    void* mCode;
+    size_t mExtras;
+    std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that are no multiples of 16.
+};
+
+class ThinConvolutionKernel final : public ConvolutionKernel
+{
+  public:
+    using ConvolutionKernel::ConvolutionKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        ThinChoices const choices = TENON_TRY(choicesOf<ThinChoices>(args()));
+        if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= kThinColumns.size())
+            return badArgument("tactic {} of a product of little depth", choices.tactic);
+        TensorArg const& out = outputs[0];
+        ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
+        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], out));
+        ProductShape const matrices = ltShapeOf(product.shape).matrices;
+        if (!isThin(device().model().major, out.dtype, matrices.depth, matrices.columns)
+            || !isSmall(matrices.columns * kMaxThinDepth) || product.alpha != 1.0F)
+            return libraryProduct(device(), product, inputs, out, {});
+        Epilogue const own = ownSteps(product.epilogue, inputs, out);
+        auto otherwise = TENON_TRY(libraryProduct(device(), {product.shape, 1.0F, own}, inputs, out, {}));
+        ThinTilesForm const form{.type = TENON_TRY(storageOf(out.dtype)),
+            .groups = static_cast<int>(tilesOf(matrices.depth, ThinTilesForm::kGroupDepth)),
+            .epilogue = TENON_TRY(wideEpilogueText(own))};
+        Module const& module = *TENON_TRY(moduleOf(device(), thinTilesText(form)));
+        void* const code = TENON_TRY(module.function("thinTiles"));
+        ThinTilesParams params{};
+        params.rows = matrices.rows;
+        params.columns = static_cast<int>(matrices.columns);
+        params.depth = static_cast<int>(matrices.depth);
+        params.hasBias = matrices.hasBias ? 1 : 0;
+        params.isConstantB = isConstant(1) && (params.hasBias == 0 || isConstant(2)) ? 1 : 0;
+        Grid const grid = arranged(params, form, kThinColumns[static_cast<size_t>(choices.tactic)]);
+        // Of all steps that have the same text.
+        TENON_TRY(allowShared(device(), code,
+            static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, static_cast<int>(kThinColumns[0])))));
+        return withRest(device(),
+            std::make_shared<ThinStep>(
+                params, grid, code, static_cast<size_t>(own.extraInputs()), std::move(otherwise)),
+            {product.epilogue, own.steps.size()}, inputs, out);
+    }
+
+  private:
+    //! As many blocks as fit at once go from rows to rows, their columns in shared memory.
+    Grid arranged(ThinTilesParams& params, ThinTilesForm const& form, int64_t most) const
+    {
+        constexpr int64_t kBlocksOfMultiprocessor{4};
+        int64_t const shares = tilesOf(params.columns, most);
+        params.columnsOfBlock = static_cast<int>(
+            tilesOf(tilesOf(params.columns, shares), ThinTilesForm::kGroupColumns) * ThinTilesForm::kGroupColumns);
+        int64_t const across = tilesOf(params.columns, params.columnsOfBlock);
+        int64_t const down = tilesOf(params.rows, ThinTilesForm::kRows * ThinTilesForm::kThreads / 32);
+        int64_t const atOnce = std::max<int64_t>(kBlocksOfMultiprocessor * device().model().multiprocessors, across);
+        return {.x = static_cast<unsigned>(std::clamp<int64_t>(atOnce / across, 1, std::max<int64_t>(down, 1))),
+            .y = static_cast<unsigned>(across),
+            .block = ThinTilesForm::kThreads,
+            .sharedBytes = static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, params.columnsOfBlock))};
+    }
+};
+
+std::variant<std::vector<Offer>, Refusal> offersOfThin(Problem const& problem)
+{
+    constexpr char kName[]{"thin tiles"};
+    constexpr int64_t kLeastRows{8192}; // Fewer leave multiprocessors without work.
+    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
+        return refuse(kName, std::move(reason));
+    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
+    std::vector<int64_t> const out = problem.typicalExtents(problem.output());
+    if (!isThin(majorOf(*problem.target), problem.output().dtype, in[1], out[1]))
+        return refuse(kName, fmt::format("takes half precision and up to {} channels by eight", kMaxThinDepth));
+    if (volumeOf(out) / std::max<int64_t>(out[1], 1) < kLeastRows)
+        return refuse(kName, "takes many pixels");
+    std::vector<Offer> offers;
+    for (size_t i = 0; i < kThinColumns.size(); ++i)
+    {
+        if (i > 0 && out[1] <= kThinColumns[i])
+            continue;                   // The same as the first.
+        constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
+        double const cost = costOf(problem, convolutionWork(problem, false) / kFaster, bytesOf(problem))
+            + 0.01 * static_cast<double>(i); // Unless timed.
+        offers.push_back(rowsOffer(problem, Layout::kChannelsLast, cost, static_cast<int64_t>(i)));
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildThin(Problem const& problem, Offer const& offer)
+{
+    ThinChoices const choices{static_cast<int32_t>(offer.tactic)};
+    return KernelSpec{.kernel = "thin_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+}
+
+constexpr Candidate kThinCandidates[]{
+    {.layer = Convolution::kName, .name = "thin tiles", .offers = offersOfThin, .build = buildThin}};
+constexpr CudaKernelEntry kThinKernels[]{{"thin_convolution", &loadConvolutionKernel<ThinConvolutionKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(ThinProduct, kThinCandidates, kThinKernels);
