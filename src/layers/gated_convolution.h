@@ -1,5 +1,5 @@
-// GatedConvolution: a convolution of single pixels whose channels are multiplied by a gate of their image first; made by
-// passes.
+// GatedConvolution: a convolution of single pixels whose channels are multiplied by a gate of their image first; made
+// by passes.
 #pragma once
 
 #include "layers/convolution.h"

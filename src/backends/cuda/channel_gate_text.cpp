@@ -1,5 +1,6 @@
-// ChannelGateText: a block sums its part of an image, multiplies that by its slice of the first kernel, and has the sums
-// of the others of its cluster from their shared memory; then each makes its share of the results.
+// ChannelGateText: a block sums its part of an image, multiplies that by its slice of the first kernel, and has the
+// sums of the others of its cluster from their shared memory; then each makes its share of the results. Blocks go from
+// image to image, their slices of the kernels in shared memory.
 #include "backends/cuda/channel_gate_text.h"
 
 #include "backends/cuda/epilogue_text.h"

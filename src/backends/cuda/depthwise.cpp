@@ -105,8 +105,8 @@ int32_t mostStaged(CudaDevice const& device)
     return std::min(kMaxShared, device.model().sharedBytes);
 }
 
-//! Tiles in shared memory that leave several blocks a multiprocessor, and enough of them for all; false: the window is too
-//! large for any. Adds what the launch needs to the plan.
+//! Tiles in shared memory that leave several blocks a multiprocessor, and enough of them for all; false: the window is
+//! too large for any. Adds what the launch needs to the plan.
 bool shareOutStaged(
     CudaDevice const& device, DepthwisePlan& plan, DepthwiseWindow const& window, int64_t images, int columns)
 {

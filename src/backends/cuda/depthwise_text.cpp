@@ -208,8 +208,8 @@ TENON_KERNEL(sliding2, DepthwiseParams) { sliding<2, VECTOR>(p); }
 TENON_KERNEL(sliding4, DepthwiseParams) { sliding<4, VECTOR>(p); }
 )"};
 
-//! Blocks: slices of channels, tiles of p.strips times C columns by p.rows rows, images. What a tile reads lies in shared
-//! memory, zeros where there is no image; a thread goes down it with two channels of C columns.
+//! Blocks: slices of channels, tiles of p.strips times C columns by p.rows rows, images. What a tile reads lies in
+//! shared memory, zeros where there is no image; a thread goes down it with two channels of C columns.
 constexpr char kStagedKernel[]{R"(
 #ifdef TENON_EMULATED
 static Pack<u64, 2> stagedPixels[227 * 1024 / 16];

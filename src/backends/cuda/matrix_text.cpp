@@ -76,6 +76,7 @@ static inline void copyAsync(void* to, void const* from, bool isThere)
     else
         std::memset(to, 0, 16);
 }
+static inline void storeWords(void* to, unsigned const (&words)[4]) { std::memcpy(to, words, 16); }
 static inline void commitCopies() {}
 template <int Pending> static inline void waitForCopies() {}
 #else
@@ -181,6 +182,12 @@ static __device__ __forceinline__ void copyAsync(void* to, void const* from, boo
 #else
     *(Pack<u64, 2>*)to = isThere ? *(Pack<u64, 2> const*)from : Pack<u64, 2>{};
 #endif
+}
+//! To memory in one access, which compilers make four of where the words come from registers.
+static __device__ __forceinline__ void storeWords(void* to, unsigned const (&words)[4])
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 }
 static __device__ __forceinline__ void commitCopies()
 {

@@ -1,6 +1,6 @@
 // ThinTilesText: a warp takes sixteen rows at a time, all columns of its block one after the other. Depth is shared out
-// among the four threads of a row by eights, which sums do not mind as long as columns are read in the same order; columns
-// are, so that a thread has eight neighbouring results.
+// among the four threads of a row by eights, which sums do not mind as long as columns are read in the same order;
+// columns are, so that a thread has eight neighbouring results.
 #include "backends/cuda/thin_tiles_text.h"
 
 #include "backends/cuda/matrix_text.h"
@@ -60,11 +60,11 @@ static __device__ __forceinline__ void finishEight(
         v[k] += widen(bias.v[k]);
     i64 const at = row * p.columns + column;
     applyEpilogue(p.extra, at, v);
-    Eight y; // Eight elements of two bytes are stored one by one by the compiler.
+    unsigned words[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
-        y.v[k] = pairOf(v[2 * k], v[2 * k + 1], Stored{});
-    *(Eight*)((Stored*)p.c + at) = y;
+        words[k] = pairOf(v[2 * k], v[2 * k + 1], Stored{});
+    storeWords((Stored*)p.c + at, words);
 }
 
 TENON_EARLY_KERNEL(__launch_bounds__(THREADS), thinTiles, ThinTilesParams)
