@@ -44,6 +44,14 @@ CudnnConvolution dnnConvolution(ConvolutionShape const& shape, std::vector<int64
     return made;
 }
 
+//! Whether paddings are some that the library's kernels hold: with 2^30 one read illegal addresses on an H200.
+bool isPaddedForDnn(Window const& window)
+{
+    constexpr int64_t kMaxPadding{1 << 15};
+    auto const isSmall = [](int64_t padding) { return padding <= kMaxPadding; };
+    return std::ranges::all_of(window.pre, isSmall) && std::ranges::all_of(window.post, isSmall);
+}
+
 class DnnConvolutionKernel final : public ConvolutionKernel
 {
   public:
@@ -59,7 +67,8 @@ class DnnConvolutionKernel final : public ConvolutionKernel
         ConvolutionShape const shape = TENON_TRY(convolutionShape(inputs, outputs));
         auto ours = TENON_TRY(directConvolution(device(), shape, inputs, outputs[0]));
         bool const isChannelsLast = shape.isChannelsLast || !dependsOnOrder(inputs[1].extents);
-        if (inputs[0].layout != Layout::kChannelsLast || outputs[0].layout != Layout::kChannelsLast || !isChannelsLast)
+        if (inputs[0].layout != Layout::kChannelsLast || outputs[0].layout != Layout::kChannelsLast || !isChannelsLast
+            || !isPaddedForDnn(shape.window))
             return ours; // A filter that was packed for another device, say.
         CudnnLayer const layer = cudnnConvolution(shape, inputs, outputs[0]);
         for (CudnnPart const& part : cudnnParts(layer))
@@ -77,6 +86,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnn(Problem const& problem)
     L const& layer = problem.fields<L>();
     if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
         return refuse(kName, std::move(reason));
+    if (!isPaddedForDnn(layer.window()))
+        return refuse(kName, "takes paddings of up to 32768");
     if (auto const library = cudnn(); !library)
         return refuse(kName, library.error().message);
     // Its kernels for many groups leave most of the chip idle.
