@@ -120,7 +120,8 @@ class ChannelGateKernel final : public LayerKernel
         int64_t const packs = (channels + kGatePack - 1) / kGatePack;
         ChannelGateParams params{};
         params.images = number(x.extents[0]);
-        params.clusters = params.images; // Fewer, which keep the kernels from image to image, have not run on a GPU yet.
+        params.clusters =
+            params.images; // Fewer, which keep the kernels from image to image, have not run on a GPU yet.
         params.pixels = number(volumeOf({x.extents.begin() + 2, x.extents.end()}));
         params.channels = number(channels);
         params.hidden = number(inputs[ChannelGate::kFirstKernel].extents[0]);

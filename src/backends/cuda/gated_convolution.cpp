@@ -124,10 +124,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfGated(Problem const& problem)
         double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
         offers.push_back(rowsOffer(problem, Layout::kChannelsLast, cost, tactic));
     }
-    // Behind each other in a graph our kernels overlap and a library's do not (decision 51), which trials do not see.
-    constexpr double kFewProducts{1e8};
-    if (!offers.empty() && products < kFewProducts)
-        return offers;
     double const pass =
         costOf(problem, 0.0, 2.0 * static_cast<double>(tenon::bytesOf(problem.output().dtype, volumeOf(in))));
     int32_t const libraryTactics = cublasLt() ? kLtTactics : 1;
