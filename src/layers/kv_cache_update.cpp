@@ -42,8 +42,8 @@ Result<TensorType> KVCacheUpdate::infer(Inputs const& in) const
 
 namespace
 {
-//! Rows of the update that belong to one batch and head. Starts of packed ones count as the nearest that can be.
-struct Rows
+//! CacheRows of the update that belong to one batch and head. Starts of packed ones count as the nearest that can be.
+struct CacheRows
 {
     int64_t first;
     int64_t step;
@@ -61,14 +61,14 @@ Result<std::vector<HostTensor>> KVCacheUpdate::reference(HostTensors const& in) 
     int64_t const columns = out.extents[3];
     auto const rowsOf = [&](int64_t batch, int64_t head) {
         if (!isPacked())
-            return Rows{(batch * heads + head) * update.extents[2], 1, update.extents[2]};
+            return CacheRows{(batch * heads + head) * update.extents[2], 1, update.extents[2]};
         int64_t const begin = std::clamp<int64_t>(in[kLengths]->integer(batch), 0, update.extents[0]);
         int64_t const end = std::clamp<int64_t>(in[kLengths]->integer(batch + 1), begin, update.extents[0]);
-        return Rows{begin * heads + head, heads, end - begin};
+        return CacheRows{begin * heads + head, heads, end - begin};
     };
     CancellationCounter counter;
     forEachPosition({out.extents[0], heads}, [&](int64_t line, std::vector<int64_t> const& at) {
-        Rows const rows = rowsOf(at[0], at[1]);
+        CacheRows const rows = rowsOf(at[0], at[1]);
         int64_t const start = std::clamp(in[2]->integer(at[0]), -rows.count, room); // Beyond, nothing is written.
         for (int64_t i = std::max<int64_t>(-start, 0); i < std::min(rows.count, room - start); ++i)
             for (int64_t j = 0; j < columns; ++j)
