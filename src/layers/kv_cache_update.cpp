@@ -42,7 +42,7 @@ Result<TensorType> KVCacheUpdate::infer(Inputs const& in) const
 
 namespace
 {
-//! CacheRows of the update that belong to one batch and head. Starts of packed ones count as the nearest that can be.
+//! Rows of the update that belong to one batch and head. Starts of packed ones count as the nearest that can be.
 struct CacheRows
 {
     int64_t first;
