@@ -80,6 +80,11 @@ TEST(CpuNormalization, layerNorm)
                     weight(randomTensor({1, 1, width}))},
                 "rows");
         }
+    for (int64_t const width : {256, 320, 1024}) // More rows than warps that go from row to row.
+        expectKernels(Normalization{.axes = 2},
+            {input(randomTensor({150, width}, -3, 5)), input(randomTensor({1, width})),
+                weight(randomTensor({1, width}))},
+            "rows");
     Normalization const longRows{.axes = 2}; // Longer than what half-precision rows become floats in at once.
     expectKernels(longRows,
         {input(randomTensor({2, 5000}, -2.0, 3.0)), weight(randomTensor({1, 5000})), input(randomTensor({1, 5000}))},
@@ -184,6 +189,56 @@ TEST(CpuAttention, masksOverTiles)
         operands[3] = input(randomTensor({1, 2, 70, 132}, -3, 3));
         expectKernels(layer, operands, "blocks");
     }
+}
+
+//! More rows than a block has at once, masks whose keys lie in whole pieces or do not, rows that see nothing.
+TEST(CpuAttention, masksOverManyRows)
+{
+    for (auto const& [rows, keys, size] :
+        std::vector<std::array<int64_t, 3>>{{130, 136, 64}, {135, 77, 64}, {130, 72, 128}})
+    {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << keys << " keys of " << size);
+        Attention layer{.scale = 0.125F, .maskedRowsAreZero = true};
+        std::vector<Operand> operands{input(randomTensor({1, 1, rows, size}, -2, 2)),
+            input(randomTensor({1, 1, keys, size}, -2, 2)), input(randomTensor({1, 1, keys, size})), absent()};
+        HostTensor keep{DType::kBOOL, {1, 1, rows, keys}};
+        for (int64_t i = 0; i < keep.count(); ++i)
+            keep.setInteger(i, i / keys % 64 != 33 && i % keys % 7 != 3 && i % keys < keys - 5);
+        operands[3] = input(keep);
+        expectKernels(layer, operands, "blocks");
+        operands[3] = input(randomTensor({1, 1, rows, keys}, -3, 3));
+        expectKernels(layer, operands, "blocks");
+    }
+}
+
+//! Masks that rows share, also with numbers that hide a key without being infinite, and of all keys alike.
+TEST(CpuAttention, masksOfAllRows)
+{
+    constexpr int64_t kKeys{136};
+    Attention layer{.scale = 0.125F, .causal = AttentionCausal::kUpperLeft};
+    std::vector<Operand> operands{input(randomTensor({1, 2, 130, 64}, -2, 2)),
+        input(randomTensor({1, 2, kKeys, 64}, -2, 2)), input(randomTensor({1, 2, kKeys, 64})),
+        input(randomTensor({1, 2, 1, kKeys}, -3, 3))};
+    expectKernels(layer, operands, "blocks");
+    layer.causal = AttentionCausal::kNone;
+    HostTensor lowest{DType::kFLOAT, {1, 1, 1, kKeys}};
+    for (int64_t i = 0; i < kKeys; ++i)
+        lowest.set(i, i % 3 == 0 ? -65504.0 : i % 5 == 0 ? 0.5 : 0.0);
+    operands[3] = input(lowest);
+    expectKernels(layer, operands, "blocks");
+    operands[3] = input(randomTensor({1, 1, 130, 1}, -3, 3)); // Of all keys alike.
+    expectKernels(layer, operands, "blocks");
+}
+
+//! Tiles of as many keys as leave few that are not there.
+TEST(CpuAttention, lengthsOfManyTiles)
+{
+    Attention const layer{.scale = 0.125F};
+    for (auto const& [rows, keys] : std::vector<std::pair<int64_t, int64_t>>{{50, 9}, {77, 77}, {150, 128}, {66, 257}})
+        expectKernels(layer,
+            {input(randomTensor({1, 1, rows, 64})), input(randomTensor({1, 1, keys, 64})),
+                input(randomTensor({1, 1, keys, 64}))},
+            "blocks");
 }
 
 //! One row, one key.

@@ -12,7 +12,7 @@ namespace
 {
 struct AttentionChoices
 {
-    int32_t tactic{0}; //!< 0: for many rows, 1: for few, then those of warpgroups, then those with all keys at hand.
+    int32_t tactic{0}; //!< As in attention.h.
 
     static constexpr auto fields()
     {
@@ -81,6 +81,12 @@ std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer
             && groupSharedBytes(shape, padded, static_cast<int>(typical.depth)) <= kMaxShared)
             tactics.push_back(kAttentionByGroups + i);
     }
+    auto const columns = static_cast<int>(typical.depth);
+    int64_t const keys = headKeys(typical.keys, columns, problem.hasInput(3));
+    for (int32_t i = 0; i < static_cast<int32_t>(std::size(kHeadShapes)); ++i)
+        if (headSharedBytes(kHeadShapes[i], (typical.keys + keys - 1) / keys * keys, columns) <= kMaxShared
+            && typical.rows > (kHeadShapes[i].groups - 1) * int64_t{kGroupRows})
+            tactics.push_back(kAttentionByHeads + i);
     return tactics;
 }
 
@@ -129,14 +135,15 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
     std::vector<Offer> offers;
     for (int32_t const tactic : tactics)
     {
-        bool const isByGroups = tactic >= kAttentionByGroups && tactic < kAttentionOfWhole;
-        bool const isForMany =
-            isByGroups ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups]) : tactic == kAttentionOfMany;
+        bool const isForMany = isByGroups(tactic) ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups])
+                                                  : isByHeads(tactic) || tactic == kAttentionOfMany;
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
         offer.outputs = {Layout::kLinear};
         offer.cost = costOf(problem, products / faster, bytesOf(problem)) * (isForMany == typical.isMany() ? 1.0 : 1.5)
-            * (tactic >= kAttentionByGroups ? 0.5 : 1.0);
+            * (isByHeads(tactic)                   ? 1.1
+                    : tactic >= kAttentionByGroups ? 0.5
+                                                   : 1.0); // By heads: where time says so.
         offer.tactic = tactic;
         offers.push_back(std::move(offer));
     }

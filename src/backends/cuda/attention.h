@@ -3,6 +3,7 @@
 
 #include "backends/cuda/attention_text.h"
 #include "backends/cuda/group_attention_text.h"
+#include "backends/cuda/head_attention_text.h"
 #include "backends/cuda/layer_kernel.h"
 #include "backends/cuda/whole_attention_text.h"
 #include "layers/attention.h"
@@ -16,10 +17,11 @@ inline constexpr int64_t kMaxAttentionColumns{32 * kPlainColumns};
 //! Tactics of our own kernels.
 inline constexpr int32_t kAttentionOfMany{0};
 inline constexpr int32_t kAttentionOfFew{1};
-inline constexpr int32_t kAttentionByGroups{2}; //!< From here on those of kGroupShapes,
-inline constexpr int32_t kGroupMajor{9};        //!< which want this first number of the compute capability;
+inline constexpr int32_t kAttentionByGroups{2}; //!< From here on those of kGroupShapes;
 inline constexpr int32_t kAttentionOfWhole{
-    kAttentionByGroups + static_cast<int32_t>(std::size(kGroupShapes))}; //!< then those of kWholeWarps.
+    kAttentionByGroups + static_cast<int32_t>(std::size(kGroupShapes))}; //!< those of kWholeWarps;
+inline constexpr int32_t kAttentionByHeads{16};                          //!< those of kHeadShapes. All of them want
+inline constexpr int32_t kGroupMajor{9}; //!< this first number of the compute capability.
 //! How warps share rows and keys out where all keys of a head are in shared memory.
 struct WholeWarps
 {
@@ -27,7 +29,18 @@ struct WholeWarps
     int keys;
 };
 inline constexpr WholeWarps kWholeWarps[]{{1, 4}, {1, 8}, {2, 4}, {4, 2}};
-inline constexpr int32_t kAttentionTactics{kAttentionOfWhole + static_cast<int32_t>(std::size(kWholeWarps))};
+inline constexpr bool isByGroups(int32_t tactic) noexcept
+{
+    return tactic >= kAttentionByGroups && tactic < kAttentionOfWhole;
+}
+inline constexpr bool isOfWhole(int32_t tactic) noexcept
+{
+    return tactic >= kAttentionOfWhole && tactic < kAttentionOfWhole + static_cast<int32_t>(std::size(kWholeWarps));
+}
+inline constexpr bool isByHeads(int32_t tactic) noexcept
+{
+    return tactic >= kAttentionByHeads && tactic < kAttentionByHeads + static_cast<int32_t>(std::size(kHeadShapes));
+}
 
 //! None: a warp has no registers, or a block no shared memory, for so many keys. `depth` and `width` as they are.
 std::optional<WholeShape> wholeShape(WholeWarps const& warps, int64_t keys, int64_t depth, int64_t width);

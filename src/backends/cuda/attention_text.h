@@ -11,8 +11,9 @@ namespace tenon::cuda
 TENON_DEVICE_STRUCT(AttentionParams, unsigned const* stop; void const* q; void const* k; void const* v;
                     void const* mask; void* out; long long batches; long long heads; long long share; long long rows;
                     long long keys; int depth; int width; int tiles; int rowTiles; int keyTiles; int isWide;
-                    int isMaskEven; int maskedRowsAreZero; long long reach; float scale; long long qStrides[4];
-                    long long kStrides[4]; long long vStrides[4]; long long outStrides[4]; long long maskStrides[4];);
+                    int isMaskEven; int maskedRowsAreZero; long long reach; float scale; float unit;
+                    long long qStrides[4]; long long kStrides[4]; long long vStrides[4]; long long outStrides[4];
+                    long long maskStrides[4];);
 
 //! Columns that a warp of the plain kernel has of each row, 32 apart.
 inline constexpr int kPlainColumns{8};

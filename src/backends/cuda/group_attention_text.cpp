@@ -196,17 +196,9 @@ struct Rows
     __device__ __forceinline__ void multiplyByKeys(float (&s)[8][4], Stored const* keys)
     {
         beginProducts();
-        multiplyKeys<0>(s, q[0], keys);
-        multiplyKeys<1>(s, q[1], keys);
-        multiplyKeys<2>(s, q[2], keys);
-        multiplyKeys<3>(s, q[3], keys);
-        if constexpr (HALVES == 2)
-        {
-            multiplyKeys<4>(s, q[HALVES * 4 - 4], keys + TILE);
-            multiplyKeys<5>(s, q[HALVES * 4 - 3], keys + TILE);
-            multiplyKeys<6>(s, q[HALVES * 4 - 2], keys + TILE);
-            multiplyKeys<7>(s, q[HALVES * 4 - 1], keys + TILE);
-        }
+#pragma unroll
+        for (int kk = 0; kk < COLUMNS / 16; ++kk)
+            multiplyKeys(s, q[kk], keys + kk / 4 * TILE, kk % 4, kk > 0);
         commitProducts();
     }
     __device__ __forceinline__ void addValues(Stored const* values)
@@ -217,7 +209,7 @@ struct Rows
         for (int kk = 0; kk < 4; ++kk)
 #pragma unroll
             for (int h = 0; h < HALVES; ++h)
-                multiplyValues(o[h], weights[kk], values + h * TILE, kk);
+                multiplyValues(o[h], weights[kk], values + h * TILE, kk, true);
         commitProducts();
     }
     __device__ __forceinline__ void settleResults()
@@ -470,8 +462,8 @@ std::string groupAttentionText(std::string const& stored, std::string const& mas
         + fmt::format("typedef {} Stored;\n#define COLUMNS {}\n#define UNIT 1.44269504f\n", stored, columns);
     if (!mask.empty())
         text += fmt::format("#define MASK {}\n", mask);
-    return wholeText(
-        text + std::string{matrixText()} + std::string{attentionMaskText()} + warpgroupText(stored) + kGroupAttention);
+    return wholeText(text + std::string{matrixText()} + std::string{attentionMaskText()}
+        + warpgroupText(stored, kGroupKeys) + kGroupAttention);
 }
 
 } // namespace tenon::cuda

@@ -15,7 +15,8 @@ namespace
 {
 constexpr int64_t kMaxMatrixColumns{128};
 constexpr int64_t kAttentionAlignment{16};
-constexpr uintptr_t kMaskPairBytes{8}; //!< Of the largest elements.
+constexpr uintptr_t kMaskPairBytes{8};     //!< Of the largest elements.
+constexpr float kLeastHeadScale{0x1p-20F}; //!< Its inverse times a mask's number is a float.
 
 //! As the tensor cores take them.
 int paddedColumns(int64_t columns)
@@ -34,6 +35,7 @@ struct AttentionPlan
 {
     AttentionLaunch any;
     std::optional<AttentionLaunch> wide; //!< For addresses that are multiples of 16.
+    uintptr_t maskAlignment{1};          //!< Of the mask's address, for `wide`.
     int64_t offsets[3]{};                //!< Of q, k and v, in bytes.
 };
 
@@ -51,12 +53,14 @@ class AttentionStep final : public CudaPrepared
         for (size_t i = 0; i < 3; ++i)
             all |= reinterpret_cast<uintptr_t>(begin(i));
         bool const isWide = mPlan.any.params.isWide != 0 && all % kAttentionAlignment == 0;
-        AttentionLaunch const& chosen = isWide && mPlan.wide ? *mPlan.wide : mPlan.any;
+        bool const hasMask = mPlan.any.params.mask != nullptr;
+        bool const isMaskWide = !hasMask || reinterpret_cast<uintptr_t>(at.call.inputs[3]) % mPlan.maskAlignment == 0;
+        AttentionLaunch const& chosen = isWide && isMaskWide && mPlan.wide ? *mPlan.wide : mPlan.any;
         AttentionParams params = chosen.params;
         params.q = begin(0);
         params.k = begin(1);
         params.v = begin(2);
-        params.mask = params.mask != nullptr ? at.call.inputs[3] : nullptr;
+        params.mask = hasMask ? at.call.inputs[3] : nullptr;
         if (reinterpret_cast<uintptr_t>(params.mask) % kMaskPairBytes != 0)
             params.isMaskEven = 0;
         params.out = at.call.outputs[0];
@@ -92,6 +96,7 @@ AttentionParams attentionParams(
         : layer.causal == AttentionCausal::kUpperLeft     ? 0
                                                           : params.keys - params.rows;
     params.scale = layer.scale;
+    params.unit = 1.0F / layer.scale;
     std::ranges::copy(operands.q.strides, params.qStrides);
     std::ranges::copy(operands.k.strides, params.kStrides);
     std::ranges::copy(operands.v.strides, params.vStrides);
@@ -115,6 +120,11 @@ Result<Done> launchOver(AttentionLaunch& made, int64_t blocks, unsigned threads 
     made.grid.x = static_cast<unsigned>(blocks);
     made.grid.block = threads;
     return Done{};
+}
+
+int64_t piecesOf(int64_t all, int64_t each) noexcept
+{
+    return (all + each - 1) / each;
 }
 
 //! The kernels of an attention layer for one shape.
@@ -154,11 +164,10 @@ class AttentionPlanner
     //! None: keys and values of a head do not fit into a block's shared memory.
     Result<std::optional<AttentionLaunch>> groups(AttentionParams const& params, GroupShape const& shape) const
     {
-        auto const pieces = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
         AttentionLaunch made{.params = params, .grid = {}};
-        int64_t const keyTiles = pieces(pieces(params.keys, kGroupKeys), shape.keys) * shape.keys;
+        int64_t const keyTiles = piecesOf(piecesOf(params.keys, kGroupKeys), shape.keys) * shape.keys;
         int64_t const bytes = groupSharedBytes(shape, keyTiles, params.depth);
-        int64_t const rowTiles = pieces(params.rows, kGroupRows);
+        int64_t const rowTiles = piecesOf(params.rows, kGroupRows);
         if (bytes > mDevice.model().sharedBytes || !isSmall(rowTiles * kGroupRows) || params.depth > shape.mostColumns)
             return std::optional<AttentionLaunch>{};
         Module const& module = *TENON_TRY(moduleOf(mDevice, groupAttentionText(mStored, mMask, params.depth)));
@@ -170,7 +179,7 @@ class AttentionPlanner
         int64_t const parts = shape.keys > 1
             ? rowTiles
             : std::clamp<int64_t>(
-                pieces(2 * int64_t{mDevice.model().multiprocessors}, matrices), 1, pieces(rowTiles, shape.rows));
+                piecesOf(2 * int64_t{mDevice.model().multiprocessors}, matrices), 1, piecesOf(rowTiles, shape.rows));
         made.params.tiles = static_cast<int>(parts);
         made.params.rowTiles = static_cast<int>(rowTiles);
         made.params.keyTiles = static_cast<int>(keyTiles);
@@ -200,11 +209,49 @@ class AttentionPlanner
         return std::optional{std::move(made)};
     }
 
+    //! None: keys and values of a head do not fit into a block's shared memory.
+    Result<std::optional<AttentionLaunch>> heads(
+        AttentionParams const& params, HeadShape const& shape, bool isMaskEven) const
+    {
+        AttentionLaunch made{.params = params, .grid = {}};
+        int const keys = headKeys(params.keys, params.depth, !mMask.empty());
+        int64_t const keyTiles = piecesOf(params.keys, keys);
+        int64_t const bytes = headSharedBytes(shape, keyTiles * keys, params.depth);
+        int64_t const rowTiles = piecesOf(params.rows, kGroupRows);
+        if (params.keys == 0 || bytes > mDevice.model().sharedBytes || !isSmall(rowTiles * kGroupRows))
+            return std::optional<AttentionLaunch>{};
+        Module const& module =
+            *TENON_TRY(moduleOf(mDevice, headAttentionText(mStored, mMask, isMaskEven, params.depth, keys)));
+        made.code = TENON_TRY(module.function(shape.kernel));
+        made.grid.sharedBytes = static_cast<unsigned>(bytes);
+        TENON_TRY(allowShared(mDevice, made.code, made.grid.sharedBytes));
+        // A block that has a head to itself reads its keys once; where heads are few, several share its rows out.
+        int64_t const matrices = params.batches * params.heads;
+        int64_t const places = int64_t{mDevice.model().multiprocessors} * shape.blocks;
+        int64_t const parts =
+            std::clamp<int64_t>(places / std::max<int64_t>(matrices, 1), 1, piecesOf(rowTiles, shape.groups));
+        made.params.tiles = static_cast<int>(parts);
+        made.params.rowTiles = static_cast<int>(rowTiles);
+        made.params.keyTiles = static_cast<int>(keyTiles);
+        made.params.scale *= std::numbers::log2e_v<float>;
+        TENON_TRY(launchOver(made, matrices * parts, static_cast<unsigned>(128 * shape.groups)));
+        return std::optional{std::move(made)};
+    }
+
   private:
     CudaDevice const& mDevice;
     std::string mStored;
     std::string mMask; //!< The type of its elements.
 };
+
+//! Whether pieces of eight keys lie side by side in a mask, and begin at multiples of eight elements.
+bool liesEven(AttentionParams const& params) noexcept
+{
+    constexpr int64_t kPiece{8};
+    long long const* const along = params.maskStrides;
+    return params.mask != nullptr && params.keys % kPiece == 0 && along[3] == 1
+        && std::all_of(along, along + 3, [](long long stride) { return stride % kPiece == 0; });
+}
 } // namespace
 
 std::optional<WholeShape> wholeShape(WholeWarps const& warps, int64_t keys, int64_t depth, int64_t width)
@@ -253,7 +300,7 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
     if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMaxAttentionColumns
         || !isSmall(operands.q.extents[3]))
         return badArgument("the attention kernels take real numbers and up to {} columns", kMaxAttentionColumns);
-    if (tactic < 0 || tactic >= kAttentionTactics)
+    if (tactic < 0 || (tactic >= kAttentionByGroups && !isByGroups(tactic) && !isOfWhole(tactic) && !isByHeads(tactic)))
         return badArgument("tactic {} of attention", tactic);
     std::string mask = inputs.size() > 3 && inputs[3].present ? TENON_TRY(storageOf(inputs[3].dtype)) : std::string{};
     AttentionParams const params = attentionParams(layer, operands, inputs);
@@ -264,12 +311,19 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
     bool const isMatrix = fitsMatrix(operands, type, device.model());
     made.any =
         isMatrix ? TENON_TRY(planner.matrix(params, tactic == kAttentionOfFew)) : TENON_TRY(planner.plain(params));
-    bool const fitsGroups = device.model().major == kGroupMajor && params.isWide != 0 && params.scale >= 0.0F
+    bool const fitsGroups = isMatrix && device.model().major == kGroupMajor && params.isWide != 0
         && (operands.haveColumns(64) || operands.haveColumns(128));
-    if (isMatrix && tactic >= kAttentionOfWhole && device.model().major == kGroupMajor && params.isWide != 0)
+    if (isMatrix && isOfWhole(tactic) && device.model().major == kGroupMajor && params.isWide != 0)
         made.wide = TENON_TRY(planner.whole(params, kWholeWarps[tactic - kAttentionOfWhole]));
-    else if (isMatrix && tactic >= kAttentionByGroups && fitsGroups)
+    if (fitsGroups && isByGroups(tactic) && params.scale >= 0.0F)
         made.wide = TENON_TRY(planner.groups(params, kGroupShapes[tactic - kAttentionByGroups]));
+    if (fitsGroups && isByHeads(tactic) && params.scale >= kLeastHeadScale)
+    {
+        bool const isMaskEven = liesEven(params);
+        made.wide = TENON_TRY(planner.heads(params, kHeadShapes[tactic - kAttentionByHeads], isMaskEven));
+        if (isMaskEven)
+            made.maskAlignment = static_cast<uintptr_t>(8 * movableBytes(inputs[3].dtype));
+    }
     return std::shared_ptr<Prepared const>{std::make_shared<AttentionStep>(std::move(made))};
 }
 

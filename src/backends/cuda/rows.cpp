@@ -71,38 +71,63 @@ constexpr int64_t kWarpPacks{4};        //!< That a warp's threads hold at most 
 constexpr unsigned long long kRowsForGroups{2048}; //!< From here on all multiprocessors have several blocks of several.
 constexpr unsigned kRowsOfGroup{4};
 
-//! None: the row is too long, or operands do not lie so.
-std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg const> inputs, TensorArg const& out)
+//! None: an operand does not lie in whole packs.
+std::optional<RowUse> useOf(RowParams const& params, RowOperand const& operand, int64_t width, bool isConstant)
+{
+    auto const all = [&](auto const& is) { return std::all_of(operand.kept, operand.kept + params.keptAxes, is); };
+    if (operand.reduced[0] == 0)
+        return RowUse::kNumber;
+    if (operand.reduced[0] != 1 || !all([&](long long stride) { return stride % width == 0; }))
+        return std::nullopt;
+    bool const isShared = all([](long long stride) { return stride == 0; });
+    return !isShared ? RowUse::kElements : isConstant ? RowUse::kWeights : RowUse::kSharedElements;
+}
+
+//! How many threads have how many packs of a row; none: it is too long.
+std::optional<RowPacks> packsOfThreads(int64_t packs, unsigned long long rows)
+{
+    constexpr int64_t kWarp{32};
+    if (packs <= kWarp * kWarpPacks)
+        return RowPacks{.perThread = (packs + kWarp - 1) / kWarp,
+            .threads = kWarp,
+            .together = rows >= kRowsForGroups ? kRowsOfGroup : 1U,
+            .uses = {}};
+    for (int64_t const perThread : {1, 2, 4})
+        if (int64_t const threads = (packs + perThread - 1) / perThread; threads <= kRowPackThreads)
+            return RowPacks{.perThread = perThread,
+                .threads = static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp),
+                .uses = {}};
+    return std::nullopt;
+}
+
+//! None: the row is too long, or operands do not lie so. `isConstant` by operand.
+template <typename IsConstant>
+std::optional<RowPacks> packsOf(
+    RowParams const& params, std::span<TensorArg const> inputs, TensorArg const& out, IsConstant const& isConstant)
 {
     int64_t width = kRowPackBytes / std::max<int64_t>(tenon::bytesOf(out.dtype, 1), 1);
     for (TensorArg const& input : inputs)
         if (input.present)
             width = std::min(width, kRowPackBytes / std::max<int64_t>(tenon::bytesOf(input.dtype, 1), 1));
     auto const length = static_cast<int64_t>(params.length);
-    if (params.reducedAxes != 1 || params.written != params.length || width < 2 || length % width != 0
-        || params.to.reduced[0] != 1)
+    if (params.reducedAxes != 1 || params.written != params.length || width < 2 || length % width != 0)
         return std::nullopt;
-    auto const isEven = [&](RowOperand const& operand) {
-        return std::all_of(
-            operand.kept, operand.kept + params.keptAxes, [&](long long stride) { return stride % width == 0; });
-    };
-    bool isFit = isEven(params.to);
+    auto const to = useOf(params, params.to, width, false);
+    std::optional<RowPacks> packs = packsOfThreads(length / width, params.rows);
+    if (!packs || !to || *to == RowUse::kNumber)
+        return std::nullopt;
+    packs->width = width;
+    packs->axes = params.keptAxes;
+    packs->isFull = packs->perThread * packs->threads * width == length;
     for (size_t n = 0; n < inputs.size(); ++n)
-        if (inputs[n].present)
-            isFit = isFit && (params.in[n].reduced[0] == 0 || (params.in[n].reduced[0] == 1 && isEven(params.in[n])));
-    if (!isFit)
-        return std::nullopt;
-    constexpr int64_t kWarp{32};
-    int64_t const packs = length / width;
-    if (packs <= kWarp * kWarpPacks)
-        return RowPacks{.width = width,
-            .perThread = (packs + kWarp - 1) / kWarp,
-            .threads = kWarp,
-            .together = params.rows >= kRowsForGroups ? kRowsOfGroup : 1U};
-    for (int64_t const perThread : {1, 2, 4})
-        if (int64_t const threads = (packs + perThread - 1) / perThread; threads <= kRowPackThreads)
-            return RowPacks{width, perThread, static_cast<unsigned>((threads + kWarp - 1) / kWarp * kWarp), 1};
-    return std::nullopt;
+    {
+        auto const use =
+            inputs[n].present ? useOf(params, params.in[n], width, isConstant(n)) : std::optional{RowUse::kAbsent};
+        if (!use)
+            return std::nullopt;
+        packs->uses.push_back(*use);
+    }
+    return packs;
 }
 
 //! Whether neighbouring rows are neighbours in memory, their elements are not, and there are enough for a thread each.
@@ -191,8 +216,11 @@ class RowStep final : public CudaPrepared
         constexpr unsigned long long kMaxBlocks{65536};
         unsigned const perBlock = isPacked ? mPacks.together : 1;
         unsigned long long const blocks = (params.rows + perBlock - 1) / perBlock;
-        Grid const grid{.x = static_cast<unsigned>(std::min(blocks, kMaxBlocks)),
-            .block = isPacked ? mPacks.threads * perBlock : mBlock};
+        unsigned long long const most = isPacked
+            ? uint64_t{mPacks.blocks()} * static_cast<uint64_t>(at.device.model().multiprocessors)
+            : kMaxBlocks;
+        Grid const grid{
+            .x = static_cast<unsigned>(std::min(blocks, most)), .block = isPacked ? mPacks.threads * perBlock : mBlock};
         return launchKernel(at, isPacked ? mPackedCode : mCode, grid, params);
     }
 
@@ -249,9 +277,8 @@ class RowKernel final : public LayerKernel
         RowExpr const rows = TENON_TRY(cut(*problem.body, static_cast<int32_t>(inputs.size())));
         RowText const text = TENON_TRY(functionsOf(rows, inputs));
         std::string const outType = TENON_TRY(storageOf(out.dtype));
-        RowParams params = TENON_TRY(arrange(inputs, out, rows.axes));
-        params.early = earlyOperands(params, inputs.size());
-        std::optional<RowPacks> const packs = packsOf(params, inputs, out);
+        RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
+        std::optional<RowPacks> const packs = packsOf(params, inputs, out, [&](size_t n) { return isConstant(n); });
         std::optional<RowColumns> const columns = columnsOf(params, text, inputs, device().model().multiprocessors);
         std::string own = std::string{kRowOperandText} + kRowParamsText + text.functions;
         bool const hasOwnRows = areColumns(params);
@@ -272,19 +299,6 @@ class RowKernel final : public LayerKernel
     }
 
   private:
-    //! Which operands a kernel may read while those before it end, as each thread needs them for all of its rows.
-    unsigned earlyOperands(RowParams const& params, size_t count) const
-    {
-        unsigned early{0};
-        for (size_t n = 0; n < count; ++n)
-        {
-            RowOperand const& x = params.in[n];
-            bool const isSame = std::all_of(x.kept, x.kept + params.keptAxes, [](long long s) { return s == 0; });
-            if (isConstant(n) && isSame && params.reducedAxes == 1 && x.reduced[0] == 1)
-                early |= 1U << n;
-        }
-        return early;
-    }
     static Result<RowParams> arrange(std::span<TensorArg const> inputs, TensorArg const& out, uint32_t axes)
     {
         std::vector<int64_t> const whole = wholeExtents(inputs);

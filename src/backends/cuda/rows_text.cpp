@@ -74,20 +74,18 @@ std::string argumentsOf(RowText const& text, size_t reductions)
     return own;
 }
 
-//! Head of a kernel up to where each operand's row begins; `rows`: of a block, 0: each thread has one of its own;
-//! `early`: what a thread does before all rows, the wait for former kernels included.
-std::string beginRows(RowText const& text, std::string const& name, unsigned rows, std::string const& early = {})
+//! Head of a kernel up to where each operand's row begins; `rows`: of a block, 0: each thread has one of its own.
+std::string beginRows(RowText const& text, std::string const& name, unsigned rows)
 {
     std::string const loop = rows == 0
         ? "    unsigned const threads = 1;\n    unsigned const thread = 0;\n"
           "    for (u64 row = firstItem(); row < p.rows; row += itemStride())\n"
         : fmt::format("    unsigned const threads = blockDim.x / {0};\n"
                       "    unsigned const thread = threadIdx.x % threads;\n"
-                      "{1}"
                       "    for (u64 row = (u64)blockIdx.x * {0} + threadIdx.x / threads; row < p.rows;"
                       " row += (u64)gridDim.x * {0})\n",
-            rows, early);
-    std::string own = (early.empty() ? "TENON_KERNEL(" : "TENON_EARLY_KERNEL(, ") + name + ", RowParams)\n{\n" + loop
+            rows);
+    std::string own = "TENON_KERNEL(" + name + ", RowParams)\n{\n" + loop
         + "    {\n        u64 rest = row;\n        i64 toRow = 0;\n";
     for (size_t n = 0; n < text.types.size(); ++n)
         if (!text.types[n].empty())
@@ -260,55 +258,200 @@ TENON_KERNEL(sharedColumns, RowParams)
 )";
 }
 
+namespace
+{
+constexpr char kHoldPacked[]{R"(
+template <typename T, int N, int Count>
+static __device__ __forceinline__ void holdPacked(Pack<T, N> (&packs)[Count])
+{
+#ifndef TENON_EMULATED
+    constexpr int kWords = sizeof(T) * N / 4;
+#pragma unroll
+    for (int c = 0; c < Count; ++c)
+#pragma unroll
+        for (int i = 0; i < kWords; ++i)
+            asm volatile("" : "+r"(((unsigned*)packs[c].v)[i]));
+#endif
+}
+)"};
+
+//! The text of packedRows: what each operand is in it, and the loops over a thread's packs.
+class PackedRows
+{
+  public:
+    PackedRows(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
+        : mRows{rows},
+          mText{text},
+          mOutType{outType},
+          mPacks{packs}
+    {
+    }
+    std::string kernel() const
+    {
+        std::string own = fmt::format("TENON_EARLY_KERNEL(__launch_bounds__({}, {}), packedRows, RowParams)\n{{\n",
+            mPacks.threads * mPacks.together, mPacks.blocks());
+        own.insert(0, kHoldPacked);
+        own += fmt::format("    unsigned const thread = threadIdx.x % {}u;\n", mPacks.threads);
+        own += declarations() + sharedLoads(RowUse::kWeights) + "    awaitFormer();\n"
+            + sharedLoads(RowUse::kSharedElements);
+        own += fmt::format("    float const share = 1.0f / (float)p.length;\n"
+                           "    u64 const step = (u64)gridDim.x * {0}u;\n"
+                           "    u64 row = (u64)blockIdx.x * {0}u + threadIdx.x / {1}u;\n",
+            mPacks.together, mPacks.threads);
+        own += fetch()
+            + "    if (row < p.rows)\n        fetch(row);\n"
+              "    for (; row < p.rows; row += step)\n    {\n        i64 const toRow = to;\n";
+        own += held() + widened() + "        if (row + step < p.rows)\n            fetch(row + step);\n";
+        std::string arguments = operands();
+        for (size_t k = 0; k < mRows.reductions.size(); ++k)
+        {
+            own += reduction(k, arguments);
+            arguments += fmt::format(", r{}", k);
+        }
+        return own + results(arguments) + "    }\n}\n";
+    }
+
+  private:
+    static bool isShared(RowUse use) noexcept
+    {
+        return use == RowUse::kSharedElements || use == RowUse::kWeights;
+    }
+    //! Over packs, with what is done with each at `indent`, from where it lies in its row.
+    std::string eachPack(std::string const& indent, std::string const& body) const
+    {
+        std::string own = fmt::format("#pragma unroll\n{0}for (int c = 0; c < {1}; ++c)\n{0}{{\n"
+                                      "{0}    unsigned const at = (c * {2}u + thread) * {3}u;\n",
+            indent, mPacks.perThread, mPacks.threads, mPacks.width);
+        own += mPacks.isFull ? "" : indent + "    if (at < p.length)\n" + indent + "    {\n";
+        return own + body + (mPacks.isFull ? "" : indent + "    }\n") + indent + "}\n";
+    }
+    std::string eachElement(std::string const& body) const
+    {
+        return fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n{}", mPacks.width, body);
+    }
+    std::string declarations() const
+    {
+        std::string own = "    i64 to = 0;\n";
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+            if (mPacks.uses[n] == RowUse::kNumber)
+                own += fmt::format("    {} x{} = {{}};\n", mText.types[n], n);
+            else if (mPacks.uses[n] != RowUse::kAbsent)
+                own += fmt::format(
+                    "    Pack<{}, {}> x{}[{}] = {{}};\n", mText.types[n], mPacks.width, n, mPacks.perThread);
+        return own;
+    }
+    std::string load(size_t n, std::string const& row) const
+    {
+        return fmt::format("            x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + {3}at);\n", n,
+            mText.types[n], mPacks.width, row);
+    }
+    //! Lets the compiler not widen them once for all rows, which would take twice their registers.
+    std::string held() const
+    {
+        std::string own;
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+            if (isShared(mPacks.uses[n]))
+                own += fmt::format("        holdPacked(x{});\n", n);
+        return own;
+    }
+    std::string sharedLoads(RowUse use) const
+    {
+        std::string loads;
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+            if (mPacks.uses[n] == use)
+                loads += load(n, "");
+        return loads.empty() ? loads : eachPack("    ", loads);
+    }
+    //! A function that loads a row's operands and says where its results go.
+    std::string fetch() const
+    {
+        std::string own = "    auto const fetch = [&](u64 rest) {\n        to = 0;\n";
+        std::string steps = "            to += x * p.to.kept[axis];\n";
+        std::string loads;
+        std::string numbers;
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+        {
+            bool const isNumber = mPacks.uses[n] == RowUse::kNumber;
+            if (!isNumber && mPacks.uses[n] != RowUse::kElements)
+                continue;
+            own += fmt::format("        i64 row{} = 0;\n", n);
+            steps += fmt::format("            row{0} += x * p.in[{0}].kept[axis];\n", n);
+            if (isNumber)
+                numbers += fmt::format("        x{0} = (({1} const*)p.in[{0}].data)[row{0}];\n", n, mText.types[n]);
+            else
+                loads += load(n, fmt::format("row{} + ", n));
+        }
+        own +=
+            fmt::format(
+                "#pragma unroll\n        for (int axis = {}; axis >= 0; --axis)\n        {{\n"
+                "            i64 const x = (i64)(axis == 0 ? rest : takeAxis(rest, p.keptExtents[axis], p.isSmall));\n",
+                mPacks.axes - 1)
+            + steps + "        }\n" + numbers;
+        return own + (loads.empty() ? loads : eachPack("        ", loads)) + "    };\n";
+    }
+    //! Elements as what is computed with, so that the packs can take the next row's.
+    std::string widened() const
+    {
+        std::string own;
+        std::string loads;
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+            if (mPacks.uses[n] == RowUse::kNumber)
+                own += fmt::format("        auto const a{0} = widen(x{0});\n", n);
+            else if (mPacks.uses[n] == RowUse::kElements)
+            {
+                own +=
+                    fmt::format("        {} a{}[{}][{}];\n", wordOf(mText.kinds[n]), n, mPacks.perThread, mPacks.width);
+                loads += eachElement(fmt::format("                a{0}[c][k] = widen(x{0}[c].v[k]);\n", n));
+            }
+        return own + (loads.empty() ? loads : eachPack("        ", loads));
+    }
+    std::string operands() const
+    {
+        std::string arguments;
+        for (size_t n = 0; n < mPacks.uses.size(); ++n)
+        {
+            RowUse const use = mPacks.uses[n];
+            arguments += n == 0 ? "" : ", ";
+            arguments += use == RowUse::kAbsent ? std::string{"0.0f"}
+                : use == RowUse::kNumber        ? fmt::format("a{}", n)
+                : isShared(use)                 ? fmt::format("widen(x{}[c].v[k])", n)
+                                                : fmt::format("a{}[c][k]", n);
+        }
+        return arguments;
+    }
+    //! Two parts beside each other, as one sum would wait for itself.
+    std::string reduction(size_t k, std::string const& arguments) const
+    {
+        ExprOp const op = mRows.reductions[k].op;
+        TapeKind const kind = mText.kinds[mText.types.size() + k];
+        std::string const neutral = neutralOf(op, kind);
+        std::string own = fmt::format("        {0} parts{1}[2] = {{{2}, {2}}};\n", wordOf(kind), k, neutral);
+        own += eachPack("        ",
+            eachElement(fmt::format("                parts{0}[k % 2] = {1}{{}}(parts{0}[k % 2], stage{0}({2}));\n", k,
+                joinOf(op), arguments)));
+        own += fmt::format("        {0} r{1} = {2}<{3}>({3}{{}}(parts{1}[0], parts{1}[1]));\n", wordOf(kind), k,
+            mPacks.isWarp() ? "warpJoin" : "blockJoin", joinOf(op));
+        return own + (op == ExprOp::kMeanOver ? fmt::format("        r{} *= share;\n", k) : "");
+    }
+    std::string results(std::string const& arguments) const
+    {
+        return eachPack("        ",
+            fmt::format("            Pack<{0}, {1}> y;\n{2}"
+                        "            *(Pack<{0}, {1}>*)(({0}*)p.out + toRow + at) = y;\n",
+                mOutType, mPacks.width,
+                eachElement(fmt::format("                put(y.v[k], result({}));\n", arguments))));
+    }
+
+    RowExpr const& mRows;
+    RowText const& mText;
+    std::string const& mOutType;
+    RowPacks const& mPacks;
+};
+} // namespace
+
 std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
 {
-    std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
-                                         "            u64 const at = ((u64)c * threads + thread) * {};\n"
-                                         "            if (at >= p.length)\n                break;\n",
-        packs.perThread, packs.width);
-    std::string const each = fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n", packs.width);
-    std::string arguments;
-    std::string held;  // Packs of all operands.
-    std::string early; // Loads of those that are the same for all rows, and constant: former kernels may still run.
-    std::string loads;
-    for (size_t n = 0; n < text.types.size(); ++n)
-    {
-        arguments += n == 0 ? "" : ", ";
-        arguments += text.types[n].empty() ? "0.0f" : fmt::format("widen(x{}[c].v[k])", n);
-        if (text.types[n].empty())
-            continue;
-        held += fmt::format("    Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
-        early += fmt::format("            if (p.early >> {0} & 1u)\n"
-                             "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + at);\n",
-            n, text.types[n], packs.width);
-        loads += fmt::format(
-            "            if (p.in[{0}].reduced[0] != 1)\n"
-            "                for (int k = 0; k < {2}; ++k)\n"
-            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n"
-            "            else if ((p.early >> {0} & 1u) == 0)\n"
-            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n",
-            n, text.types[n], packs.width);
-    }
-    std::string own =
-        beginRows(text, "packedRows", packs.together, held + loop + early + "        }\n    awaitFormer();\n");
-    own += loop + loads + "        }\n";
-    for (size_t k = 0; k < rows.reductions.size(); ++k)
-    {
-        ExprOp const op = rows.reductions[k].op;
-        TapeKind const kind = text.kinds[text.types.size() + k];
-        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind)) + loop + each
-            + fmt::format(
-                "                r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), arguments)
-            + fmt::format("        r{0} = {2}<{1}>(r{0});\n", k, joinOf(op), packs.isWarp() ? "warpJoin" : "blockJoin");
-        if (op == ExprOp::kMeanOver)
-            own += fmt::format("        r{} /= (float)p.length;\n", k);
-        arguments += fmt::format(", r{}", k);
-    }
-    return own + loop + fmt::format("            Pack<{}, {}> y;\n", outType, packs.width) + each
-        + fmt::format("                put(y.v[k], result({}));\n"
-                      "            *(Pack<{}, {}>*)(({}*)p.out + toRow + at) = y;\n        }}\n"
-                      "        {}\n    }}\n}}\n",
-            arguments, outType, packs.width, outType, packs.isWarp() ? "" : "__syncthreads();");
+    return PackedRows{rows, text, outType, packs}.kernel();
 }
 
 } // namespace tenon::cuda

@@ -9,11 +9,9 @@ namespace tenon::cuda
 {
 
 TENON_DEVICE_STRUCT(RowOperand, void const* data; long long kept[8]; long long reduced[8];);
-//! `early`: bit i: operand i is constant, and the same for all rows in one piece.
 TENON_DEVICE_STRUCT(RowParams, unsigned const* stop; unsigned long long rows; unsigned long long length;
                     unsigned long long written; unsigned long long keptExtents[8]; unsigned long long reducedExtents[8];
-                    int keptAxes; int reducedAxes; unsigned isSmall; unsigned early; RowOperand in[8]; void* out;
-                    RowOperand to;);
+                    int keptAxes; int reducedAxes; unsigned isSmall; RowOperand in[8]; void* out; RowOperand to;);
 inline constexpr size_t kMaxRowOperands{8};
 
 //! An expression cut where it reduces: what each reduction goes over, and what comes of all of them. Results of
@@ -38,17 +36,35 @@ struct RowText
 
 Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inputs);
 
+//! How an operand goes with rows that lie in one piece.
+enum class RowUse : uint8_t
+{
+    kAbsent,
+    kElements,       //!< Each row has elements of its own.
+    kNumber,         //!< Each row has a number.
+    kSharedElements, //!< All rows have the same elements.
+    kWeights,        //!< The same, and no kernel writes them.
+};
+
 //! How a row that lies in one piece is held in registers: each thread has so many packs of so many elements.
 struct RowPacks
 {
     int64_t width{0};
     int64_t perThread{0};
-    unsigned threads{0};  //!< Of a row; a warp's rows need no barrier.
-    unsigned together{1}; //!< Rows of a block.
+    unsigned threads{0};      //!< Of a row; a warp's rows need no barrier.
+    unsigned together{1};     //!< Rows of a block.
+    bool isFull{false};       //!< Whether all threads have all their packs.
+    int axes{1};              //!< That rows are counted over.
+    std::vector<RowUse> uses; //!< One per operand.
 
     bool isWarp() const noexcept
     {
         return threads == 32;
+    }
+    //! That a multiprocessor has at once: they go from row to row, fetching the next one ahead.
+    unsigned blocks() const noexcept
+    {
+        return 512 / (threads * together);
     }
 };
 

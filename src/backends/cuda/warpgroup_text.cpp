@@ -8,7 +8,7 @@ namespace tenon::cuda
 
 namespace
 {
-//! Tiles of 64 rows of 64 elements: a row is 128 bytes, whose eight pieces are exchanged by the row's number ("128-byte
+//! Tiles are rows of 64 elements: a row is 128 bytes, whose eight pieces are exchanged by the row's number ("128-byte
 //! swizzle" of the PTX ISA). d as in multiplyAdd, for each warp's sixteen rows of 64.
 constexpr char kTileText[]{R"(
 constexpr int TILE = 64 * 64;
@@ -16,15 +16,15 @@ static __device__ __forceinline__ int pieceAt(int row, int piece) { return row *
 #ifdef TENON_EMULATED
 static Pack<u64, 2> sharedMemory[227 * 1024 / 16];
 static inline Stored* sharedStart() { return (Stored*)(((u64)sharedMemory + 1023) / 1024 * 1024); }
-template <bool isTurned>
-static void multiplyTile(float (&d)[8][4], unsigned const (&a)[4], Stored const* tile, int step, int isAdded)
+template <bool isTurned, int N>
+static void multiplyTile(float (&d)[N][4], unsigned const (&a)[4], Stored const* tile, int step, bool isAdded)
 {
     static unsigned left[1024][4];
     unsigned const t = threadIdx.x;
     unsigned const warp = t / 32 * 32;
     std::memcpy(left[t], a, sizeof a);
     __syncthreads();
-    for (unsigned n = 0; n < 8; ++n)
+    for (unsigned n = 0; n < N; ++n)
         for (unsigned i = 0; i < 4; ++i)
         {
             unsigned const row = t % 32 / 4 + i / 2 * 8;
@@ -42,21 +42,21 @@ static void multiplyTile(float (&d)[8][4], unsigned const (&a)[4], Stored const*
         }
     __syncthreads();
 }
-template <int step>
-static inline void multiplyKeys(float (&d)[8][4], unsigned const (&a)[4], Stored const* tile)
+static inline void multiplyKeys(
+    float (&d)[TILE_KEYS / 8][4], unsigned const (&a)[4], Stored const* tile, int step, bool isAdded)
 {
-    multiplyTile<false>(d, a, tile, step % 4, step > 0);
+    multiplyTile<false>(d, a, tile, step, isAdded);
 }
-static inline void multiplyValues(float (&d)[8][4], unsigned const (&a)[4], Stored const* tile, int step)
+static inline void multiplyValues(float (&d)[8][4], unsigned const (&a)[4], Stored const* tile, int step, bool isAdded)
 {
-    multiplyTile<true>(d, a, tile, step, 1);
+    multiplyTile<true>(d, a, tile, step, isAdded);
 }
 static inline void beginProducts() {}
 static inline void commitProducts() {}
 template <int Pending> static inline void waitForProducts() {}
 static inline void publishCopies() {}
 static inline void waitForGroup() { __syncthreads(); }
-static inline void settled(float (&)[8][4]) {}
+template <int N> static inline void settled(float (&)[N][4]) {}
 #else
 extern __shared__ unsigned char sharedMemory[];
 static __device__ __forceinline__ Stored* sharedStart()
@@ -68,25 +68,30 @@ static __device__ __forceinline__ u64 operandAt(Stored const* tile)
 {
     return (u64)((sharedAddress(tile) & 0x3ffffu) >> 4) | 1ull << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
-//! The first step overwrites what was there.
-template <int step>
-static __device__ __forceinline__ void multiplyKeys(float (&d)[8][4], unsigned const (&a)[4], Stored const* tile)
+//! Sixteen columns of q by the same ones of a tile of keys; `isAdded`, a constant: to what is there.
+static __device__ __forceinline__ void multiplyKeys(
+    float (&d)[TILE_KEYS / 8][4], unsigned const (&a)[4], Stored const* tile, int step, bool isAdded)
 {
-    if constexpr (step == 0)
-        multiplyFirst(d, a, operandAt(tile));
+    if (isAdded)
+        addRows(d, a, operandAt(tile) + 2 * step);
     else
-        multiplyRows(d, a, operandAt(tile) + 2 * (step % 4));
+        multiplyRows(d, a, operandAt(tile) + 2 * step);
 }
+//! Weights of sixteen keys by their values.
 static __device__ __forceinline__ void multiplyValues(
-    float (&d)[8][4], unsigned const (&a)[4], Stored const* tile, int step)
+    float (&d)[8][4], unsigned const (&a)[4], Stored const* tile, int step, bool isAdded)
 {
-    multiplyColumns(d, a, operandAt(tile + step * 16 * 64));
+    if (isAdded)
+        addColumns(d, a, operandAt(tile + step * 16 * 64));
+    else
+        multiplyColumns(d, a, operandAt(tile + step * 16 * 64));
 }
 //! Keeps the compiler from moving what reads or writes these across it.
-static __device__ __forceinline__ void settled(float (&d)[8][4])
+template <int N>
+static __device__ __forceinline__ void settled(float (&d)[N][4])
 {
 #pragma unroll
-    for (int n = 0; n < 8; ++n)
+    for (int n = 0; n < N; ++n)
         asm volatile("" : "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3]) :: "memory");
 }
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -132,13 +137,15 @@ static __device__ __forceinline__ void waitForOlderCopies(int pending)
 )"};
 
 //! {0}: the function; {1}: registers of the sum as placeholders; {2}: the type; {3}: 1 where the right operand's rows
-//! are its depth; {4}: registers of the sum as operands; {5}: whether products are added to what is there.
+//! are its depth; {4}: registers of the sum as operands; {5}: whether products are added to what is there; {6}:
+//! columns; {7}: pieces of eight columns; {8} to {12}: numbers of the registers behind the sum's.
 constexpr char kInstructionText[]{R"(
-static __device__ __forceinline__ void {0}(float (&d)[8][4], unsigned const (&a)[4], u64 b)
+static __device__ __forceinline__ void {0}(float (&d)[{7}][4], unsigned const (&a)[4], u64 b)
 {{
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("{{.reg .pred isAdded; setp.ne.s32 isAdded, {5}, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.{2}.{2} {{{1}}}, {{%32, %33, %34, %35}}, %36, isAdded, 1, 1, {3};}}"
+        "wgmma.mma_async.sync.aligned.m64n{6}k16.f32.{2}.{2} {{{1}}}, {{%{8}, %{9}, %{10}, %{11}}}, %{12}, isAdded, 1, 1, "
+        "{3};}}"
         : {4}
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 #else
@@ -147,25 +154,30 @@ static __device__ __forceinline__ void {0}(float (&d)[8][4], unsigned const (&a)
 }}
 )"};
 
-std::string instructionText(char const* name, std::string_view type, bool isTurned, bool isAdded)
+//! A product of 64 rows in registers with so many columns in shared memory.
+std::string instructionText(char const* name, std::string_view type, int columns, bool isTurned, bool isAdded)
 {
     std::string placeholders;
     std::string operands;
-    for (int i = 0; i < 32; ++i)
+    int const sums = columns / 2; // Of a thread.
+    for (int i = 0; i < sums; ++i)
     {
         placeholders += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
         operands += fmt::format("{}\"{}f\"(d[{}][{}])", i == 0 ? "" : ", ", isAdded ? '+' : '=', i / 4, i % 4);
     }
-    return fmt::format(kInstructionText, name, placeholders, type, isTurned ? 1 : 0, operands, isAdded ? 1 : 0);
+    return fmt::format(kInstructionText, name, placeholders, type, isTurned ? 1 : 0, operands, isAdded ? 1 : 0, columns,
+        columns / 8, sums, sums + 1, sums + 2, sums + 3, sums + 4);
 }
 } // namespace
 
-std::string warpgroupText(std::string const& stored)
+std::string warpgroupText(std::string const& stored, int keys)
 {
     std::string_view const type = stored == "Half" ? "f16" : "bf16";
-    return "#ifndef TENON_EMULATED\n" + instructionText("multiplyFirst", type, false, false)
-        + instructionText("multiplyRows", type, false, true) + instructionText("multiplyColumns", type, true, true)
-        + "#endif\n" + kTileText;
+    return fmt::format("constexpr int TILE_KEYS = {};\n#ifndef TENON_EMULATED\n", keys)
+        + instructionText("multiplyRows", type, keys, false, false)
+        + instructionText("addRows", type, keys, false, true)
+        + instructionText("multiplyColumns", type, 64, true, false)
+        + instructionText("addColumns", type, 64, true, true) + "#endif\n" + kTileText;
 }
 
 } // namespace tenon::cuda
