@@ -119,7 +119,10 @@ static __device__ __forceinline__ float withMask(AttentionParams const& p, float
 #ifdef MASK
 //! Eight elements of a mask as words, so that they take no more registers than bytes.
 template <int N>
-static __device__ __forceinline__ float maskOf(Pack<unsigned, N> const& words, int k, float) { return fromBits(words.v[k]); }
+static __device__ __forceinline__ float maskOf(Pack<unsigned, N> const& words, int k, float)
+{
+    return fromBits(words.v[k]);
+}
 template <int N, typename T>
 static __device__ __forceinline__ T maskOf(Pack<unsigned, N> const& words, int k, T)
 {

@@ -144,8 +144,8 @@ static __device__ __forceinline__ void {0}(float (&d)[{7}][4], unsigned const (&
 {{
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("{{.reg .pred isAdded; setp.ne.s32 isAdded, {5}, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n{6}k16.f32.{2}.{2} {{{1}}}, {{%{8}, %{9}, %{10}, %{11}}}, %{12}, isAdded, 1, 1, "
-        "{3};}}"
+        "wgmma.mma_async.sync.aligned.m64n{6}k16.f32.{2}.{2} {{{1}}}, {{%{8}, %{9}, %{10}, %{11}}}, %{12}, isAdded, "
+        "1, 1, {3};}}"
         : {4}
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 #else
