@@ -83,7 +83,7 @@ Result<Done> checkScale(Inputs const& in, std::string_view kind, ScaleUse const&
     Shape const& scale = in.type(1).shape;
     int32_t const rank = in.type(0).rank();
     bool const isPerChannel = use.blockShape.nbDims <= 0 && use.axis >= 0 && scale.size() == 1
-        && (rank > 1 || scale[0] == in.type(0).shape[0]);
+        && (rank != 1 || scale[0] == in.type(0).shape[0]);
     check.that(use.axis >= kOneScale, "has axis {}", use.axis);
     if (use.isWhole())
         check.rank(1, 0);
