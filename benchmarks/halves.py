@@ -5,14 +5,12 @@ Rounds alternate between the three; at each instruction set (TENON_ISA) in a pro
 """
 
 import argparse
-import json
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "models"))
 
+import each_isa
 import plans
 import references
 import rounds
@@ -51,18 +49,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     options = arguments()
-    if options.here:
-        for name in options.models:
-            print(json.dumps(measure(name, options)))
-        return
-    for name in options.models:
-        for isa in options.isa:
-            command = [sys.executable, __file__, name, "--here", "--rounds", str(options.rounds)]
-            environment = os.environ | ({"TENON_ISA": isa} if isa else {})
-            command += ["--threads", str(options.threads)]
-            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            numbers = json.loads(done.stdout.splitlines()[-1])
-            print(f"{name} {isa or 'all'}: " + ", ".join(f"{key} {value:.3f}" for key, value in numbers.items()))
+    each_isa.run(__file__, measure, options)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,12 @@ The scales come from seeded random images: speed does not depend on them. Rounds
 """
 
 import argparse
-import json
-import os
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "models"))
 
+import each_isa
 import numpy as np
 import peers
 import plans
@@ -61,18 +59,7 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     options = arguments()
-    if options.here:
-        for name in options.models:
-            print(json.dumps(measure(name, options)))
-        return
-    for name in options.models:
-        for isa in options.isa:
-            command = [sys.executable, __file__, name, "--here", "--rounds", str(options.rounds)]
-            command += ["--threads", str(options.threads), *(["--peers"] if options.peers else [])]
-            environment = os.environ | ({"TENON_ISA": isa} if isa else {})
-            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            numbers = json.loads(done.stdout.splitlines()[-1])
-            print(f"{name} {isa or 'all'}: " + ", ".join(f"{key} {value:.3f}" for key, value in numbers.items()))
+    each_isa.run(__file__, measure, options, ["--peers"] if options.peers else [])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 // Products of few rows with weights on a Hopper GPU against the reference: every tactic, with sizes that no tile
 // divides.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/matrix_multiply.h"
-
-#include <cstdlib>
 
 namespace tenon::test
 {
@@ -14,38 +12,9 @@ using nvinfer1::MatrixOperation;
 
 constexpr int64_t kEarlyTactics{12};
 
-//! Kernels of the CUDA backend.
-class EarlyProducts : public ::testing::Test
+class EarlyProducts : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
-
-//! All tactics, whatever the build would find worth a trial.
-std::vector<Offer> earlyOffers(size_t inputs, Layout layout)
-{
-    std::vector<Offer> offers;
-    for (int64_t tactic = 0; tactic < kEarlyTactics; ++tactic)
-    {
-        Offer offer;
-        offer.candidate = "early tiles";
-        offer.inputs.assign(inputs, layout);
-        offer.outputs = {layout};
-        offer.tactic = tactic;
-        offers.push_back(std::move(offer));
-    }
-    return offers;
-}
-
-Tolerance roundingOf(DType type)
-{
-    return type == DType::kHALF ? Tolerance{2e-3, 2e-3} : Tolerance{1.6e-2, 1.6e-2};
-}
 
 struct EarlyCase
 {
@@ -77,8 +46,8 @@ void expectEarly(EarlyCase const& of)
     std::vector<Operand> operands{input(real({of.rows, of.depth})), weight(real(b)), of.hasBias ? bias : absent()};
     for (int32_t i = 0; i < layer.epilogue.extraInputs(); ++i)
         operands.push_back(input(real({of.rows, of.columns})));
-    std::vector<Offer> const offers = earlyOffers(operands.size(), Layout::kLinear);
-    expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, roundingOf(of.type));
+    std::vector<Offer> const offers = tacticsOf("early tiles", kEarlyTactics, operands.size(), Layout::kLinear);
+    expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, sumTolerance(of.type));
 }
 } // namespace
 

@@ -1,9 +1,7 @@
 // Large products on a Hopper GPU against the reference: every tactic, with sizes that no tile divides.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/convolution.h"
 #include "layers/matrix_multiply.h"
-
-#include <cstdlib>
 
 namespace tenon::test
 {
@@ -14,39 +12,9 @@ using nvinfer1::MatrixOperation;
 
 constexpr int64_t kLargeTactics{3};
 
-//! Kernels of the CUDA backend.
-class LargeProducts : public ::testing::Test
+class LargeProducts : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
-
-//! All tactics; those of smaller products are not offered by themselves.
-std::vector<Offer> largeOffers(size_t inputs, Layout layout)
-{
-    std::vector<Offer> offers;
-    for (int64_t tactic = 0; tactic < kLargeTactics; ++tactic)
-    {
-        Offer offer;
-        offer.candidate = "large tiles";
-        offer.inputs.assign(inputs, layout);
-        offer.outputs = {layout};
-        offer.tactic = tactic;
-        offers.push_back(std::move(offer));
-    }
-    return offers;
-}
-
-//! Bounds for sums of so many products of numbers up to 1, and what an epilogue makes of them.
-Tolerance toleranceFor(DType type)
-{
-    return type == DType::kHALF ? Tolerance{2e-3, 2e-3} : Tolerance{1.6e-2, 1.6e-2};
-}
 
 struct LargeCase
 {
@@ -84,8 +52,8 @@ void expectLarge(LargeCase const& of)
         input(real(rowsOf(of.depth))), weight(real(std::move(b))), of.hasBias ? weight(real({of.columns})) : absent()};
     for (int32_t i = 0; i < layer.epilogue.extraInputs(); ++i)
         operands.push_back(input(real(rowsOf(of.columns))));
-    std::vector<Offer> const offers = largeOffers(operands.size(), Layout::kLinear);
-    expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, toleranceFor(of.type));
+    std::vector<Offer> const offers = tacticsOf("large tiles", kLargeTactics, operands.size(), Layout::kLinear);
+    expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, sumTolerance(of.type));
 }
 } // namespace
 
@@ -131,7 +99,7 @@ TEST_F(LargeProducts, ofSinglePixels)
     };
     expectOffers(makeLayer(std::move(layer)),
         {input(real({3, 40, 9, 7})), weight(real({136, 40, 1, 1})), weight(real({136})), input(real({3, 136, 9, 7}))},
-        largeOffers(4, Layout::kChannelsLast), toleranceFor(DType::kHALF));
+        tacticsOf("large tiles", kLargeTactics, 4, Layout::kChannelsLast), sumTolerance(DType::kHALF));
 }
 
 //! Numbers far from zero, where GELU is 0 or its operand, and near it.
@@ -145,8 +113,8 @@ TEST_F(LargeProducts, geluIsGoodToTheRoundingOfHalves)
         a.set(i, i % 8 == 0 ? (static_cast<double>(i) / 8.0 - 512.0) / 64.0 : 0.0);
     for (int64_t i = 0; i < b.count(); ++i)
         b.set(i, i < 8 ? std::exp2(-static_cast<double>(i % 8)) : 0.0);
-    expectOffers(makeLayer(std::move(layer)), {input(a), weight(b), absent()}, largeOffers(3, Layout::kLinear),
-        {.absolute = 3e-7, .relative = 1.2e-3});
+    expectOffers(makeLayer(std::move(layer)), {input(a), weight(b), absent()},
+        tacticsOf("large tiles", kLargeTactics, 3, Layout::kLinear), {.absolute = 3e-7, .relative = 1.2e-3});
 }
 
 } // namespace tenon::test

@@ -1,0 +1,50 @@
+// What cases of the CUDA backend's own product kernels share.
+#pragma once
+
+#include "backends/kernel_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::test
+{
+
+//! Kernels of the CUDA backend.
+class CudaKernels : public ::testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        char const* const backend = std::getenv("TENON_TEST_BACKEND");
+        if (backend == nullptr || std::string_view{backend} != "cuda")
+            GTEST_SKIP() << "kernels of the CUDA backend";
+    }
+};
+
+//! All tactics of a candidate, whatever the build would find worth a trial.
+inline std::vector<Offer> tacticsOf(std::string const& candidate, int64_t count, size_t inputs, Layout layout)
+{
+    std::vector<Offer> offers;
+    for (int64_t tactic = 0; tactic < count; ++tactic)
+    {
+        Offer offer;
+        offer.candidate = candidate;
+        offer.inputs.assign(inputs, layout);
+        offer.outputs = {layout};
+        offer.tactic = tactic;
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
+
+//! For sums of so many products of numbers up to 1, and what an epilogue makes of them.
+inline Tolerance sumTolerance(DType type)
+{
+    return type == DType::kHALF ? Tolerance{2e-3, 2e-3} : Tolerance{1.6e-2, 1.6e-2};
+}
+
+} // namespace tenon::test
