@@ -91,52 +91,78 @@ bool isGivenValue(ShapeExpr const& extent, SymbolTable const* symbols)
         all.begin(), all.end(), [&](int32_t id) { return symbols->at(id).kind == SymbolKind::kInputValue; });
 }
 
-//! With what 0 copies filled in, also where only running tells whether an extent is 0.
-Result<Shape> withCopies(Shape wanted, Shape const& from, SymbolTable const* symbols)
+//! Extents asked for, with what 0 copies filled in, also where only running tells whether an extent is 0.
+struct Wanted
 {
+    Shape shape;
+    std::vector<bool> isCopied; //!< For sure.
+};
+
+Result<Wanted> withCopies(Shape wanted, Shape const& from, SymbolTable const* symbols)
+{
+    std::vector<bool> isCopied(wanted.size(), false);
     for (size_t axis = 0; axis < wanted.size(); ++axis)
     {
         ShapeExpr& extent = wanted[axis];
-        bool const isZero = extent == ShapeExpr{0};
-        if (isZero && axis >= from.size())
+        isCopied[axis] = extent == ShapeExpr{0};
+        if (isCopied[axis] && axis >= from.size())
             return badArgument("extent 0 on axis {} copies nothing: the input has rank {}", axis, from.size());
-        if (isZero)
+        if (isCopied[axis])
             extent = from[axis];
         else if (axis < from.size() && isGivenValue(extent, symbols))
             extent = select(equalOf(extent, 0, symbols), from[axis], extent);
     }
-    return wanted;
+    return Wanted{std::move(wanted), std::move(isCopied)};
+}
+
+//! What -1 stands for on an axis: a copied extent is left out on both sides, so that it may be 0.
+ShapeExpr restOf(Wanted const& wanted, size_t rest, Shape const& from)
+{
+    Shape before;
+    for (size_t axis = 0; axis < from.size(); ++axis)
+        if (axis >= wanted.isCopied.size() || !wanted.isCopied[axis])
+            before.push_back(from[axis]);
+    Shape others;
+    for (size_t axis = 0; axis < wanted.shape.size(); ++axis)
+        if (axis != rest && !wanted.isCopied[axis])
+            others.push_back(wanted.shape[axis]);
+    return quotient(std::move(before), others);
 }
 
 //! With -1 filled in, also where only running tells which extent it is; two of them then give a wrong volume, which
 //! running refuses.
-Shape withRest(Shape const& wanted, Shape const& from, SymbolTable const* symbols)
+Shape withRest(Wanted const& wanted, Shape const& from, SymbolTable const* symbols)
 {
-    Shape shape = wanted;
-    bool const isFixed = std::find(wanted.begin(), wanted.end(), ShapeExpr{-1}) != wanted.end();
-    for (size_t axis = 0; axis < wanted.size(); ++axis)
+    Shape shape = wanted.shape;
+    bool const isFixed = std::ranges::find(wanted.shape, ShapeExpr{-1}) != wanted.shape.end();
+    for (size_t axis = 0; axis < shape.size(); ++axis)
     {
-        bool const mayBe = wanted[axis].isConstant() || (!isFixed && isGivenValue(wanted[axis], symbols));
-        ShapeExpr const isRest = mayBe ? equalOf(wanted[axis], -1, symbols) : 0;
-        if (isRest == ShapeExpr{0})
-            continue;
-        Shape others = wanted;
-        others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
-        shape[axis] = select(isRest, quotient(from, others), wanted[axis]);
+        ShapeExpr const& extent = wanted.shape[axis];
+        bool const mayBe = extent.isConstant() || (!isFixed && isGivenValue(extent, symbols));
+        ShapeExpr const isRest = mayBe ? equalOf(extent, -1, symbols) : 0;
+        if (!(isRest == ShapeExpr{0}))
+            shape[axis] = select(isRest, restOf(wanted, axis, from), extent);
     }
     return shape;
 }
 
 //! Extents asked for, placeholders filled in; `from` is the shape that is reshaped.
-Result<Shape> resolved(Shape wanted, Shape const& from, bool zeroCopies, SymbolTable const* symbols)
+Result<Shape> resolved(Shape extents, Shape const& from, bool zeroCopies, SymbolTable const* symbols)
 {
+    Wanted wanted{std::move(extents), {}};
     if (zeroCopies)
-        wanted = TENON_TRY(withCopies(std::move(wanted), from, symbols));
-    bool const hasZero = std::find(wanted.begin(), wanted.end(), ShapeExpr{0}) != wanted.end();
-    auto const rests = std::count(wanted.begin(), wanted.end(), ShapeExpr{-1});
-    for (size_t axis = 0; axis < wanted.size(); ++axis)
-        if (wanted[axis].isConstant() && *wanted[axis].constant() < -1)
-            return badArgument("extent {} on axis {} is negative", wanted[axis].show(), axis);
+        wanted = TENON_TRY(withCopies(std::move(wanted.shape), from, symbols));
+    wanted.isCopied.resize(wanted.shape.size(), false);
+    int32_t rests{0};
+    bool hasZero{false};
+    for (size_t axis = 0; axis < wanted.shape.size(); ++axis)
+    {
+        std::optional<int64_t> const extent = wanted.shape[axis].constant();
+        if (extent && *extent < -1)
+            return badArgument("extent {} on axis {} is negative", *extent, axis);
+        rests += extent && *extent == -1 ? 1 : 0;
+        hasZero = hasZero || (extent && *extent == 0 && !wanted.isCopied[axis]);
+    }
     if (rests > 1)
         return badArgument("more than one extent is -1");
     if (rests == 1 && hasZero)
@@ -189,16 +215,20 @@ Result<WithBatch> Shuffle::withBatch(SampleInputs const& samples) const
     batched.firstTranspose = withBatchInFront(firstTranspose);
     batched.secondTranspose = withBatchInFront(secondTranspose);
     TENON_TRY(sampleExtents(*makeLayer(*this), samples.in));
-    std::vector<int64_t> const extents = *staticExtents(TENON_TRY(reshaped(samples.in)));
-    if (samples.in.has(1) || reshapeDimensions.nbDims >= 0)
-    {
-        batched.reshapeDimensions = nvinfer1::Dims{static_cast<int32_t>(extents.size()) + 1, {0}}; // 0 copies.
-        std::copy(extents.begin(), extents.end(), batched.reshapeDimensions.d + 1);
-        batched.zeroIsPlaceholder = true;
-        if (std::find(extents.begin(), extents.end(), 0) != extents.end())
-            return layerError(samples.in, kName, "gives an empty tensor, which cannot have a batch");
-    }
-    return WithBatch{makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kDropped}, {}};
+    if (!samples.in.has(1) && reshapeDimensions.nbDims < 0)
+        return WithBatch{makeLayer(batched), {}, {}};
+    return batched.reshapingSamples(*staticExtents(TENON_TRY(reshaped(samples.in))));
+}
+
+WithBatch Shuffle::reshapingSamples(std::vector<int64_t> const& extents) const
+{
+    Shuffle batched = *this;
+    bool const isEmpty = std::ranges::find(extents, 0) != extents.end();
+    batched.zeroIsPlaceholder = !isEmpty;
+    batched.reshapeDimensions =
+        isEmpty ? nvinfer1::Dims{-1, {}} : inFront(0, reshape(extents).reshapeDimensions); // 0 copies the batch.
+    std::optional<std::vector<int64_t>> const operand = isEmpty ? std::optional{extents} : std::nullopt;
+    return WithBatch{makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kDropped}, operand};
 }
 
 Result<TensorType> Shuffle::infer(Inputs const& in) const

@@ -43,6 +43,8 @@ struct Shuffle
     //! Shape after first transpose and reshape, before the second transpose.
     Result<Shape> reshaped(Inputs const& in) const;
     Result<WithBatch> withBatch(SampleInputs const& samples) const;
+    //! The same transposes, and a reshape of each sample of a batch to these extents.
+    WithBatch reshapingSamples(std::vector<int64_t> const& extents) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

@@ -11,9 +11,7 @@ namespace tenon
 
 Result<WithBatch> Squeeze::withBatch(SampleInputs const& samples) const
 {
-    std::vector<int64_t> extents = TENON_TRY(sampleExtents(*makeLayer(*this), samples.in));
-    extents.insert(extents.begin(), -1);
-    return WithBatch{makeLayer(Shuffle::reshape(extents)), {BatchUse::kBroadcast, BatchUse::kDropped}, {}};
+    return Shuffle{}.reshapingSamples(TENON_TRY(sampleExtents(*makeLayer(*this), samples.in)));
 }
 
 Result<TensorType> Squeeze::infer(Inputs const& in) const

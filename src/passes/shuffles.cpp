@@ -34,26 +34,44 @@ Shape permuted(Shape const& shape, AxisOrder const& order)
     return result;
 }
 
+namespace
+{
+//! Whether an extent is what a reshape takes for -1, also where an extent that it copies is 0.
+bool isRest(ShapeExpr const& extent, Shape const& moved, ShapeExpr const& known)
+{
+    ShapeExpr const volume = TensorType{DType::kINT32, moved}.volume();
+    return extent * known == volume || extent == floorDiv(volume, known);
+}
+} // namespace
+
 std::optional<nvinfer1::Dims> dimensionsFor(Shape const& from, Shape const& to)
 {
     nvinfer1::Dims dims{};
-    bool hasRest{false};
+    std::optional<ShapeExpr> rest;
+    ShapeExpr known{1}; // Times the rest this is what remains of `from` without what is copied.
+    Shape moved{from};
     dims.nbDims = static_cast<int32_t>(to.size());
-    for (size_t i = 0; i < to.size(); ++i)
+    for (size_t i = to.size(); i-- > 0;)
     {
         std::optional<int64_t> const extent = to[i].constant();
-        if (extent && *extent == 0)
-            return std::nullopt; // Would be read as a placeholder.
-        if (extent)
-            dims.d[i] = *extent;
-        else if (i < from.size() && from[i] == to[i])
+        bool const stays = i < from.size() && from[i] == to[i];
+        if (stays && extent.value_or(0) == 0)
+        {
             dims.d[i] = 0;
-        else if (std::exchange(hasRest, true))
+            moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        else if (extent && *extent == 0)
+            return std::nullopt; // Would be read as a placeholder.
+        else if (!extent && std::exchange(rest, to[i]))
             return std::nullopt;
         else
-            dims.d[i] = -1;
+        {
+            dims.d[i] = extent.value_or(-1);
+            known = known * extent.value_or(1);
+        }
     }
-    return dims;
+    bool const isTold = !rest || moved.size() == from.size() || isRest(*rest, moved, known);
+    return isTold ? std::optional{dims} : std::nullopt;
 }
 
 std::optional<Shuffle> reshapeTo(Shape const& from, Shape const& to)

@@ -119,6 +119,16 @@ std::vector<LayerCase> axisCases()
             [](INetworkDefinition& network, Inputs in, int32_t front) {
                 return network.addUnsqueeze(*in[0], integers(network, {front, -1}, {2}));
             }},
+        {"SqueezeOfEmptySamples", {{"x", {3, 1, 0}}}, {3, 0},
+            [](INetworkDefinition& network, Inputs in, int32_t front) {
+                return network.addSqueeze(*in[0], integers(network, {1 + front}, {1}));
+            }},
+        {"ReshapeOfEmptySamples", {{"x", {3, 0}}}, {5, 0},
+            [](INetworkDefinition& network, Inputs in, int32_t front) {
+                auto* const layer = network.addShuffle(*in[0]);
+                layer->setReshapeDimensions(front == 0 ? dims({5, 0}) : dims({0, 5, 0}));
+                return layer;
+            }},
         {"ScatterElements", {{"data", {4, 3}}, {"at", {2, 3}, 4}, {"updates", {2, 3}}}, {4, 3},
             [](INetworkDefinition& network, Inputs in, int32_t front) {
                 auto* const layer = network.addScatter(*in[0], *in[1], *in[2], ScatterMode::kELEMENT);

@@ -398,6 +398,9 @@ def shuffles():
         [e],
         np.zeros((0, 5), np.float32),
     )
+    case("Shuffle", "E6_restBesideACopiedZero", {"ReshapeDimensions": [0, -1]}, [e], np.zeros((0, 3), np.float32))
+    apart = np.zeros((2, 0, 4), np.float32)
+    case("Shuffle", "E6_restAroundACopiedZero", {"ReshapeDimensions": [-1, 0, 2]}, [apart], apart.reshape(4, 0, 2))
     case("Shuffle", "to_scalar", {"ReshapeDimensions": []}, [uniform("sc", 1, 1)], uniform("sc", 1, 1).reshape(()))
 
 

@@ -96,6 +96,25 @@ output %y
         "Einsum");
 }
 
+//! The summed axes are joined beside an extent that is copied, and is 0 for an input of one row.
+TEST(LowerEinsum, whatIsSummedMayBeEmpty)
+{
+    expectGone("", R"(
+input %x : float32[1,8,S=1..7,S]
+const %w : float32[8,3,1,3] = random(893)
+%t = Deconvolution(%x, %w) {NbOutputMaps=6, KernelSizeNd=(1,3), NbGroups=2, PrePadding=(1,0), PostPadding=(1,0)}
+%y = Einsum(%t, %t) {Equation="abcd,abcd->c"}
+output %y
+)",
+        "Einsum");
+    expectGone("", R"(
+input %x : float32[N=0..4,S=0..4,6]
+%y = Einsum(%x, %x) {Equation="nsd,nsd->n"}
+output %y
+)",
+        "Einsum");
+}
+
 TEST(LowerEinsum, threeOperandsEllipsesAndBroadcasts)
 {
     expectGone("lower-einsum", R"(

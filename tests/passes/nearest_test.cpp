@@ -180,6 +180,45 @@ output %y
 )");
 }
 
+//! Running tells that an extent is 0: what is left over is told from the others.
+TEST(Reshapes, fixReshapeDimensionsTellsTheRestBesideWhatMayBeEmpty)
+{
+    expectRewrite("fix-reshape-dimensions", R"(
+input %x : float32[N=0..8,S=0..8,4,3]
+const %twelve : int64[1] = [12]
+const %front : int32[2] = [0,1]
+%s = Shape(%x)
+%f = Gather(%s, %front)
+%d = Concatenation(%f, %twelve) {Axis=0}
+%y = Shuffle(%x, %d)
+%z = Shuffle(%x) {ReshapeDimensions=(0,-1)}
+output %y
+output %z
+)",
+        R"(
+input %x : float32[N=0..8,S=0..8,4,3]
+%y = Shuffle(%x) {ReshapeDimensions=(0,0,12)}
+%z = Shuffle(%x) {ReshapeDimensions=(0,-1)}
+output %y
+output %z
+)");
+}
+
+TEST(Reshapes, anExtentOfZeroThatStaysIsCopied)
+{
+    expectRewrite("squeeze-to-shuffle", R"(
+input %x : float32[N=0..8,0,1,S=0..8]
+const %axis : int32[1] = [2]
+%y = Squeeze(%x, %axis)
+output %y
+)",
+        R"(
+input %x : float32[N=0..8,0,1,S=0..8]
+%y = Shuffle(%x) {ReshapeDimensions=(0,0,-1)}
+output %y
+)");
+}
+
 TEST(Nearest, reshapeBeforeTransposeLeavesAxesThatAreApart)
 {
     expectUnchanged("reshape-before-transpose", R"(

@@ -86,7 +86,8 @@ std::vector<HostTensor> inputsOf(Graph const& graph, uint32_t seed, int32_t roun
 
 Author::Author(uint32_t seed)
     : mRandom{mixed(seed, 1)},
-      mSeed{seed}
+      mSeed{seed},
+      mMayBeEmpty{mixed(seed, 2) % 6 == 0}
 {
 }
 
@@ -119,7 +120,7 @@ std::string Author::axisText(int64_t extent, bool mayBeDynamic)
     if (!mSymbols.empty() && chance(40))
         return mSymbols[static_cast<size_t>(draw(0, static_cast<int64_t>(mSymbols.size()) - 1))];
     mSymbols.push_back(fmt::format("S{}", mSymbols.size()));
-    return fmt::format("{}=1..{}", mSymbols.back(), extent + 1);
+    return fmt::format("{}={}..{}", mSymbols.back(), mMayBeEmpty ? 0 : 1, extent + 1);
 }
 
 void Author::writeInput(std::string const& prefix, DType type, std::vector<std::string> const& extents)

@@ -131,6 +131,7 @@ class Author
 
     std::mt19937 mRandom;
     uint32_t mSeed;
+    bool mMayBeEmpty; //!< Extents that are known at run time only can be 0.
     DType mRealType{DType::kFLOAT};
     std::string mText;
     std::string mPending;         //!< Constants of the node to come.
