@@ -140,12 +140,14 @@ def test_a_length_of_json_that_is_none_is_refused(served: hosted.Running, length
     "path",
     ["/v2/models/../infer", "/v2/models/%2e%2e%2fsmall/infer", "/v2/models/%00/infer", "/v2/models/a%0d%0ab/infer"]
     + [f"/v2/models/{'a' * 60_000}/infer", "/v2/models/small/versions/-1/infer", "/v2/models/%ff/infer"]
-    + [f"/v2/models/small/versions/{'9' * 5000}/infer", "//v2/models/small/infer", "/v2/models/small/infer/"],
+    + [f"/v2/models/small/versions/{'9' * 5000}/infer", "//v2/models/small/infer", "/v2/models/small/infer/"]
+    + ["/v2/models/", "/v2/", "/v2/models/small%2F..%2Fsmall/infer", "/v2/models/%252e%252e/infer"],
 )
 def test_a_path_is_looked_up_and_nothing_else(served: hosted.Running, path: str) -> None:
     answer = sent(served, post(BODY, "Connection: close", path=path))
     assert b" 404 " in answer[:20] and b"error" in answer
-    assert b"\nb" not in answer.split(b"\r\n\r\n")[0]  # No header of the caller's.
+    head = answer.lower().split(b"\r\n\r\n")[0]
+    assert b"\nb" not in head and b"location" not in head  # No header of the caller's, nor one with his Host.
 
 
 @pytest.mark.parametrize(
@@ -173,6 +175,18 @@ def test_chunks_are_a_body(served: hosted.Running) -> None:
         assert is_right(answer, np.ones((1, 8), np.float32))
     late = chunked(BODY).removesuffix(b"0\r\n\r\n")
     assert f"{len(BODY)} bytes came within 2 s".encode() in sent(served, late)
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "gzip,deflate , Chunked", "identity, gzip, chunked"])
+def test_a_coding_that_is_not_undone_is_refused(served: hosted.Running, coding: str) -> None:
+    answer = sent(served, chunked(BODY).replace(b"chunked", coding.encode(), 1))
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"compressed requests are not implemented" in answer
+
+
+def test_http_1_0_has_an_answer_and_the_end_of_the_connection(served: hosted.Running) -> None:
+    for more in ((), ("Connection: keep-alive",)):
+        (answer,) = answers(served, post(BODY, *more).replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        assert is_right(answer, np.ones((1, 8), np.float32))
 
 
 @pytest.mark.parametrize("wish", ["h2c", "websocket", "x"])

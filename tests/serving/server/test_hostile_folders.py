@@ -102,7 +102,7 @@ def test_a_link_that_is_turned_is_a_replaced_plan(tmp_path: pathlib.Path) -> Non
     ["--contexts=-1", "--max-batch=0", "--max-batch=a", "--max-wait-ms=nan", "--max-wait-ms=1e300", "--queue=0"]
     + ["--max-request-mb=inf", "--max-answer-mb=inf", "--max-answer-mb=-1", "--patience=0", "--patience=nan"]
     + ["--patience=0.001", "--max-held-mb=0", "--max-held-mb=nan"]
-    + ["--grace=-1", "--max-connections=0", "--port=65536", "--grpc-port=-1"],
+    + ["--grace=-1", "--max-connections=0", "--port=65536", "--grpc-port=-1", "--name=a/b", "--name=", "--name=.."],
 )
 def test_options_without_sense_are_refused(option: str) -> None:
     found = subprocess.run([*hosted.SERVER, "nowhere.plan", option], capture_output=True, text=True)

@@ -167,6 +167,10 @@ def test_nobody_is_let_in_without_the_token(tmp_path: pathlib.Path) -> None:
         assert server.get("/v2/health/live")[0] == 200
         for path in ("/v2", "/v2/models/small", "/metrics", "/v2/health/live/"):
             assert server.get(path, bad)[0] == 401 and server.get(path)[0] == 401
+        for scheme in ("Bearer", "bearer", "BEARER "):
+            assert server.get("/v2/models/small", {"Authorization": f"{scheme} sesame"})[0] == 200
+        for wrong in ("Basic sesame", "sesame", "Bearersesame", "Bearer", "Bearer sesame sesame"):
+            assert server.get("/v2/models/small", {"Authorization": wrong})[0] == 401
         assert server.get("/v2/models/small", good)[0] == 200
         client = clients(server)[1][1]
         assert client.is_server_ready()

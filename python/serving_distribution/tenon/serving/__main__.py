@@ -2,13 +2,12 @@
 
 import argparse
 import asyncio
-import contextlib
 import ipaddress
 import logging
 import pathlib
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from .fitting import free_memory
 from .turns import take_short_turns
@@ -29,6 +28,12 @@ def _number(kind: Callable[[str], float], least: float, most: float = 2**31 - 1)
     return read
 
 
+def _name(text: str) -> str:
+    if "/" in text or not text.strip("."):
+        raise argparse.ArgumentTypeError(f"'{text}' is none that a request can have in its path")
+    return text
+
+
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tenon serve", description="Serves a plan over HTTP and gRPC (docs/SERVING.md).")
     parser.add_argument(
@@ -36,7 +41,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
         type=pathlib.Path,
         help="a plan, a folder of name/version/model.plan (or model.onnx), or with --name that of one model",
     )
-    parser.add_argument("--name", help="of the only model; without it that of the plan's file")
+    parser.add_argument("--name", type=_name, help="of the only model; without it that of the plan's file")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
     parser.add_argument("--port", type=_number(int, 0, 65535), default=8000, help="of HTTP")
     parser.add_argument("--grpc-port", type=_number(int, 0, 65535), help="of gRPC; without it there is none")
@@ -108,7 +113,7 @@ async def serve(asked: argparse.Namespace) -> None:
     import uvicorn
     from kserve.protocol.dataplane import DataPlane
 
-    from .server import connections, http, infer, measures, rpc
+    from .server import connections, http, infer, listener, measures, rpc
     from .server.catalog import Catalog
     from .server.held import Held
     from .server.shared import Regions
@@ -124,15 +129,13 @@ async def serve(asked: argparse.Namespace) -> None:
         async def ready(self) -> bool:
             return not self.is_draining
 
-    class Server(uvicorn.Server):
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield  # Signals are heard below.
-
     connections.allow_many()
     token = asked.token_file.read_text().strip() if asked.token_file else None
     if token == "":
         raise OSError(f"{asked.token_file} is empty")
+    if asked.tls_key:
+        listener.check_tls(asked.tls_cert, asked.tls_key)
+    sockets = listener.bound(asked.host, asked.port)
     settings = {"contexts": asked.contexts, "max_batch": asked.max_batch, "queue": asked.queue}
     settings |= {"max_wait": asked.max_wait_ms / 1e3, "max_output": int(asked.max_answer_mb * 2**20)}
     catalog = Catalog(asked.plan, asked.name, settings, asked.allow_code)
@@ -144,7 +147,7 @@ async def serve(asked: argparse.Namespace) -> None:
     app = infer.Infer(http.application(front, measures.registry_of(catalog, held), house), house)
     if token is not None:
         app = http.Guard(app, token)
-    server = Server(
+    server = listener.Listener(
         uvicorn.Config(
             app,
             host=asked.host,
@@ -161,7 +164,9 @@ async def serve(asked: argparse.Namespace) -> None:
             timeout_graceful_shutdown=asked.grace,
             ssl_certfile=asked.tls_cert,
             ssl_keyfile=asked.tls_key,
-        )
+        ),
+        sockets,
+        asked.patience,
     )
     calls = None
     if asked.grpc_port is not None:
@@ -169,17 +174,27 @@ async def serve(asked: argparse.Namespace) -> None:
         calls = rpc.Server(front, house, asked.host, asked.grpc_port, tls, asked.max_connections)
         await calls.start()
 
+    ended = asyncio.Event()
+
     def end() -> None:
         front.is_draining = server.should_exit = True
+        ended.set()
+
+    async def stop_calls() -> None:
+        await ended.wait()
+        if calls is not None:
+            await calls.stop(asked.grace)
 
     take_short_turns()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, end)
     watching = asyncio.create_task(watched(catalog))
-    await server.serve()
-    watching.cancel()
-    if calls is not None:
-        await calls.stop(asked.grace)
+    try:
+        await asyncio.gather(server.serve(), stop_calls())  # Whose time after SIGTERM is the same.
+    finally:
+        watching.cancel()
+        if calls is not None:
+            await calls.stop(0)  # Where HTTP could not begin.
     await catalog.close()
 
 

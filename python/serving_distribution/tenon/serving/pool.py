@@ -130,7 +130,7 @@ class Pool:
             if isinstance(late, PoolError):
                 raise
             answer.cancel()
-            raise DeadlineExceeded(f"no answer within {timeout} s") from None
+            raise DeadlineExceeded(f"no answer within {timeout:g} s") from None
         except BaseException:  # Ctrl-C, for one: nobody waits for this any more.
             answer.cancel()
             raise
@@ -147,7 +147,7 @@ class Pool:
             if isinstance(late, PoolError):
                 raise
             answer.cancel()
-            raise DeadlineExceeded(f"no answer within {timeout} s") from None
+            raise DeadlineExceeded(f"no answer within {timeout:g} s") from None
         except asyncio.CancelledError:
             answer.cancel()
             raise

@@ -1,8 +1,8 @@
 """Calls of gRPC before and behind the servicer: who is let in, how messages arrive, what becomes of their answers."""
 
+import asyncio
 import contextlib
 import dataclasses
-import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.message import DecodeError
 from kserve.errors import ModelNotFound
 
-from ..errors import BadRequest, PoolError, QueueFull
+from ..errors import BadRequest, Closed, PoolError, QueueFull
 from . import http
 from .held import Held, Share
 from .places import Places
@@ -47,9 +47,17 @@ class Calls(grpc.aio.ServerInterceptor):
     """
 
     def __init__(self, token: str | None, held: Held, places: Places, untaken: Untaken, most: int) -> None:
-        self._expected = None if token is None else f"Bearer {token}"
+        self._token = token
         self._held, self._places, self._untaken = held, places, untaken
         self._count, self._most = 0, most
+        self._pauses: set[asyncio.Timeout] = set()  # Of streams, between one request and the next.
+        self._is_ending = False
+
+    def end(self) -> None:
+        """Streams end behind the answer that is under way."""
+        self._is_ending = True
+        for pause in self._pauses:
+            pause.reschedule(asyncio.get_running_loop().time())
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         handler = await continuation(details)
@@ -57,9 +65,7 @@ class Calls(grpc.aio.ServerInterceptor):
             return None
         name = details.method.rsplit("/", 1)[-1]
         brought = str(dict(details.invocation_metadata).get("authorization", ""))
-        is_let_in = (
-            self._expected is None or name in _OPEN or hmac.compare_digest(brought.encode(), self._expected.encode())
-        )
+        is_let_in = self._token is None or name in _OPEN or http.brings(brought.encode(), self._token)
 
         def read(message: bytes) -> tuple[int, Any]:
             try:
@@ -114,7 +120,7 @@ class Calls(grpc.aio.ServerInterceptor):
         async def requests() -> AsyncIterator[Any]:
             while True:
                 share.close()  # The request before is answered.
-                message = await context.read()
+                message = await self._next(context)
                 if message is grpc.aio.EOF:
                     return
                 size, request = message
@@ -128,6 +134,18 @@ class Calls(grpc.aio.ServerInterceptor):
             async for answer in handler.stream_stream(requests(), Call(context.time_remaining, share)):
                 with self._on_its_way(context, data := handler.response_serializer(answer)):
                     await context.write(data)
+
+    async def _next(self, context: Any) -> Any:
+        """A stream's next message."""
+        try:
+            async with asyncio.timeout(0 if self._is_ending else None) as pause:
+                self._pauses.add(pause)
+                try:
+                    return await context.read()
+                finally:
+                    self._pauses.discard(pause)
+        except TimeoutError:
+            raise Closed("the server ends") from None
 
     @contextlib.contextmanager
     def _on_its_way(self, context: Any, data: bytes) -> Iterator[None]:

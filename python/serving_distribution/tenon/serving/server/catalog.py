@@ -57,6 +57,8 @@ class Catalog(ModelRepository):  # type: ignore[misc]
             self._served[name] = fresh
             self._reasons.pop(name, None)
             await _closed(old)
+            for version in old.keys() - fresh.keys():
+                log.info("%s, and is served no more", _account(old[version]))
 
     async def unload_now(self, name: str) -> None:
         """Answers what was accepted, and takes no more."""
@@ -66,6 +68,8 @@ class Catalog(ModelRepository):  # type: ignore[misc]
             old = self._served.pop(name)
             self._reasons[name] = "unloaded"
             await _closed(old)
+            for served in old.values():
+                log.info("%s, and is unloaded", _account(served))
 
     async def reload_replaced(self) -> None:
         async with self._changing:
@@ -76,7 +80,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         for versions in self._served.values():
             await _closed(versions)
         for served in self.all():
-            log.info("[model '%s', version %s] %s", served.name, served.version, served.summary())
+            log.info(_account(served))
 
     def all(self) -> list[Served]:
         return [served for versions in self._served.values() for served in versions.values()]
@@ -131,6 +135,10 @@ class Catalog(ModelRepository):  # type: ignore[misc]
                 served.pool.close()
             raise
         return made
+
+
+def _account(served: Served) -> str:
+    return f"[model '{served.name}', version {served.version}] {served.summary()}"
 
 
 async def _closed(versions: Mapping[str, Served]) -> None:

@@ -83,7 +83,8 @@ async def body_of(request: Request, most: int, patience: float, share: Share) ->
     """The body; what is too long is refused before it is kept, and what comes too slowly is not waited for."""
     claimed = request.headers.get("content-length", "0")
     parts, size = [], 0
-    if request.headers.get("content-encoding", "identity") != "identity":
+    codings = [*request.headers.getlist("content-encoding"), *request.headers.getlist("transfer-encoding")]
+    if {each.strip().lower() for each in ",".join(codings).split(",")} - {"", "identity", "chunked"}:
         raise BadRequest("compressed requests are not implemented")
     if claimed.isdigit() and int(claimed) > most:
         raise TooLarge(f"the request has {claimed} bytes, but {most} at most are taken (--max-request-mb)")
@@ -101,16 +102,22 @@ async def body_of(request: Request, most: int, patience: float, share: Share) ->
     return b"".join(parts)
 
 
+def brings(authorization: bytes, token: str) -> bool:
+    """Whether a request that says this has the token; of the scheme's name any spelling does."""
+    scheme, _, brought = authorization.partition(b" ")
+    return hmac.compare_digest(brought.strip(), token.encode()) and scheme.lower() == b"bearer"
+
+
 class Guard:
     """Lets nobody in who does not bring the token."""
 
     def __init__(self, app: Callable[..., Awaitable[None]], token: str) -> None:
-        self._app, self._expected = app, f"Bearer {token}".encode()
+        self._app, self._token = app, token
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"] not in _OPEN:
             brought = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not hmac.compare_digest(brought, self._expected):
+            if not brings(brought, self._token):
                 answer = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
                 await answer(scope, receive, send)
                 return
@@ -119,7 +126,7 @@ class Guard:
 
 def application(dataplane: DataPlane, registry: prometheus_client.CollectorRegistry, house: House) -> FastAPI:
     """All routes but that of infer."""
-    app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     front = V2Endpoints(dataplane)
 
     async def server_ready() -> Any:

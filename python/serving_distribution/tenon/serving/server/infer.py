@@ -11,7 +11,7 @@ from kserve.errors import ModelNotFound
 from starlette.requests import ClientDisconnect, Request
 
 from ..answers import Outputs
-from ..errors import PoolError
+from ..errors import Closed, PoolError
 from . import wire
 from .connections import Exchange, while_there
 from .held import Share
@@ -51,6 +51,8 @@ class Infer:
             if isinstance(error, PoolError):
                 error.args = (f"[model '{path[1]}'] {error}",)
             answer = refusal(error)
+        except asyncio.CancelledError:  # By uvicorn alone, which gives up what --grace was too short for.
+            answer = refusal(Closed(f"[model '{path[1]}'] the server ends (--grace)"))
         await answer(scope, receive, send)
 
     async def _answered(

@@ -159,6 +159,7 @@ class Server:
     ) -> None:
         untaken = Untaken(house.held, house.patience)
         calls = Calls(house.token, house.held, Places(house.held, house.most, house.patience), untaken, most)
+        self._calls = calls
         self._server = grpc.aio.server(interceptors=[calls], options=_options(house))
         handlers = _handlers(Servicer(dataplane, house)) | triton.handlers(house)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(triton.SERVICE, handlers),))
@@ -178,6 +179,8 @@ class Server:
         self._watching = asyncio.create_task(self._untaken.watch(self._port, self._most))
 
     async def stop(self, grace: float) -> None:
+        """Takes no calls from now on; those under way have so many seconds, streams that pause have none."""
+        self._calls.end()
         await self._server.stop(grace)
         self._watching.cancel()
 
