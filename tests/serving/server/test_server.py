@@ -132,6 +132,31 @@ def test_errors_of_grpc_have_their_codes(server: hosted.Running) -> None:
         assert refused.value.status() == f"StatusCode.{code}"
 
 
+def test_texts_are_refused_by_both_protocols(server: hosted.Running) -> None:
+    for module, client in clients(server):
+        tensor = module.InferInput("x", [1, 8], "BYTES")
+        tensor.set_data_from_numpy(np.full((1, 8), b"text", np.object_))
+        with pytest.raises(
+            InferenceServerException, match=r"\[model 'small'\] input 'x' is BYTES: an engine has no texts"
+        ):
+            client.infer("small", [tensor])
+
+
+def test_only_this_machine_is_listened_to_unless_said_otherwise(server: hosted.Running) -> None:
+    """From another of its addresses there is nobody, as there is for other machines."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # Sends nothing: it tells which address would be the sender's.
+            own = probe.getsockname()[0]
+        except OSError:
+            own = "127.0.0.2"  # A machine without a network.
+    assert own != "127.0.0.1"
+    for port in (server.port, server.grpc_port):
+        socket.create_connection(("127.0.0.1", port)).close()
+        with pytest.raises(OSError):
+            socket.create_connection((own, port), timeout=5)
+
+
 def test_metrics_count(server: hosted.Running) -> None:
     before = server.metric("tenon_answered_total", model="small", version="1")
     bounds = ("1", "2", "4", "8", "1024", "+Inf")
@@ -144,6 +169,8 @@ def test_metrics_count(server: hosted.Running) -> None:
     fresh = [server.metric("tenon_batch_rows_bucket", model="small", le=bound) for bound in bounds]
     assert np.subtract(fresh, sizes).tolist() == [1, 2, 2, 3, 3, 3]
     assert server.metric("tenon_batch_rows_sum", model="small") == rows + 8
+    assert 0 < server.metric("tenon_run_seconds_total", model="small") < 60
+    assert 0 < server.metric("tenon_queue_seconds_total", model="small") < 60
     assert b"process_resident_memory_bytes" in server.get("/metrics")[1]
 
 
