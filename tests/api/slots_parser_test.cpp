@@ -1,70 +1,21 @@
 // The parser by a program that never saw a header of ours, on models that it writes byte by byte: which parts of a
 // model can be read, and an engine refitted from another model of the same graph.
 #include "raw_features.h"
+#include "support/onnx_bytes.h"
 
-#include <cstring>
 #include <filesystem>
 
 namespace raw
 {
 namespace
 {
-// What ONNX files are made of: fields of protocol buffers, by number.
-std::string number(uint64_t value)
-{
-    std::string bytes;
-    for (; value > 127; value >>= 7)
-        bytes += static_cast<char>(value | 128);
-    return bytes + static_cast<char>(value);
-}
-
-std::string field(uint32_t id, uint64_t value)
-{
-    return number(id << 3) + number(value);
-}
-
-std::string field(uint32_t id, std::string const& bytes)
-{
-    return number(id << 3 | 2) + number(bytes.size()) + bytes;
-}
-
-std::string node(std::string const& kind, std::vector<std::string> const& inputs, std::string const& output)
-{
-    std::string bytes;
-    for (std::string const& input : inputs)
-        bytes += field(1, input);
-    return field(1, bytes + field(2, output) + field(3, "the " + kind) + field(4, kind));
-}
-
-//! A float tensor of the graph's ends (11: an input, 12: an output).
-std::string end(uint32_t id, std::string const& name, std::vector<uint64_t> const& extents)
-{
-    std::string shape;
-    for (uint64_t const extent : extents)
-        shape += field(1, field(1, extent));
-    return field(id, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))));
-}
-
-std::string weights(std::string const& name, std::vector<uint64_t> const& extents, std::vector<float> const& values)
-{
-    std::string tensor;
-    for (uint64_t const extent : extents)
-        tensor += field(1, extent);
-    std::string raw(values.size() * sizeof(float), '\0');
-    std::memcpy(raw.data(), values.data(), raw.size());
-    return field(5, tensor + field(2, 1) + field(8, name) + field(9, raw));
-}
-
-std::string model(std::string const& graph)
-{
-    return field(1, 8) + field(7, graph + field(2, "written by hand")) + field(8, field(2, 17));
-}
+using namespace tenon::test::onnxbytes;
 
 //! y = x · w, [2, 3] by [3, 2].
 std::string productOf(std::vector<float> const& w)
 {
     return model(
-        node("MatMul", {"x", "w"}, "y") + weights("w", {3, 2}, w) + end(11, "x", {2, 3}) + end(12, "y", {2, 2}));
+        node("MatMul", {"x", "w"}, "y") + initializer("w", {3, 2}, w) + end(11, "x", {2, 3}) + end(12, "y", {2, 2}));
 }
 
 class SlotsOfParser : public SlotsOfFeatures

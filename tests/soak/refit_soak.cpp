@@ -1,11 +1,13 @@
-// Real models refitted from their files while four threads run contexts of the same engine: every run has the weights
-// of before or of behind, and behind it the engine is the one that would be built anew, bit for bit. TENON_SOAK_MODELS
-// is the folder of the models. Runs under ThreadSanitizer, too.
+// Models refitted from their files while four threads run contexts of the same engine: every run has the weights of before
+// or of behind, and behind it the engine is the one that would be built anew, bit for bit. Small models always, which also
+// end under ThreadSanitizer; real ones where TENON_SOAK_MODELS is their folder.
 #include "NvOnnxParser.h"
 #include "api/fixture.h"
+#include "soak/small_models.h"
+#include "support/temp_folder.h"
 
 #include <cstdlib>
-#include <cstring>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -19,17 +21,13 @@ constexpr int64_t kTokens{16};
 
 using Outputs = std::map<std::string, std::vector<uint8_t>>;
 
-class RefittedModel : public ApiTest, public testing::WithParamInterface<char const*>
+class Refitted : public ApiTest
 {
   protected:
     std::string path;
 
     void SetUp() override
     {
-        char const* const folder = std::getenv("TENON_SOAK_MODELS");
-        if (folder == nullptr)
-            GTEST_SKIP() << "TENON_SOAK_MODELS names no folder of models";
-        path = std::string{folder} + "/" + GetParam() + ".onnx";
         ASSERT_TRUE(runtime->setMaxThreads(1));
     }
     std::unique_ptr<ICudaEngine> engineOf(bool isRefittable)
@@ -80,8 +78,8 @@ class RefittedModel : public ApiTest, public testing::WithParamInterface<char co
     static std::optional<Outputs> run(ICudaEngine& engine)
     {
         std::unique_ptr<IExecutionContext> const context{engine.createExecutionContext()};
-        std::map<std::string, std::vector<uint8_t>> inputs;
-        Outputs outputs;
+        std::vector<DeviceArray<uint8_t>> inputs;
+        std::map<std::string, DeviceArray<uint8_t>> outputs;
         for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
         {
             char const* const name = engine.getIOTensorName(i);
@@ -91,20 +89,24 @@ class RefittedModel : public ApiTest, public testing::WithParamInterface<char co
                 int64_t count{1};
                 for (int32_t axis = 0; axis < shape.nbDims; ++axis)
                     count *= shape.d[axis];
-                inputs[name] = values(engine, name, count);
-                if (!context->setInputShape(name, shape) || !context->setTensorAddress(name, inputs[name].data()))
+                inputs.emplace_back(values(engine, name, count));
+                if (!context->setInputShape(name, shape) || !context->setTensorAddress(name, inputs.back().data()))
                     return std::nullopt;
             }
             else
             {
-                outputs[name].resize(static_cast<size_t>(context->getMaxOutputSize(name)));
-                if (!context->setTensorAddress(name, outputs[name].data()))
+                auto const size = static_cast<size_t>(context->getMaxOutputSize(name));
+                auto const [place, isNew] = outputs.try_emplace(name, size);
+                if (!context->setTensorAddress(name, place->second.data()))
                     return std::nullopt;
             }
         }
-        if (!context->enqueueV3(nullptr))
+        if (!runToEnd(*context))
             return std::nullopt;
-        return outputs;
+        Outputs got;
+        for (auto const& [name, memory] : outputs)
+            got.emplace(name, memory.read());
+        return got;
     }
     //! Other values for all that the engine lists: positive ones, as variances are among them.
     static bool giveOthers(IRefitter& refitter)
@@ -125,46 +127,88 @@ class RefittedModel : public ApiTest, public testing::WithParamInterface<char co
         }
         return refitter.refitCudaEngine();
     }
+    //! The test: `rounds` times other weights and then those of the file, while others run.
+    void runBesideRefits(int32_t rounds)
+    {
+        std::unique_ptr<ICudaEngine> const engine = engineOf(true);
+        ASSERT_NE(engine, nullptr) << logger.errors();
+        std::optional<Outputs> const wanted = run(*engineOf(false));
+        ASSERT_TRUE(wanted && run(*engine) == wanted);
+        std::unique_ptr<IRefitter> const refitter{createInferRefitter(*engine, logger)};
+        ASSERT_TRUE(giveOthers(*refitter)) << logger.errors();
+        std::optional<Outputs> const others = run(*engine);
+        ASSERT_TRUE(others && others != wanted);
+
+        std::atomic<bool> isOver{false};
+        std::atomic<int32_t> wrong{0};
+        std::atomic<int32_t> runs{0};
+        std::vector<std::thread> threads;
+        for (int32_t i = 0; i < kRunners; ++i)
+            threads.emplace_back([&] {
+                while (!isOver)
+                {
+                    std::optional<Outputs> const got = run(*engine);
+                    wrong += got == others || got == wanted ? 0 : 1;
+                    ++runs;
+                }
+            });
+        std::unique_ptr<nvonnxparser::IParserRefitter> const parser{
+            nvonnxparser::createParserRefitter(*refitter, logger)};
+        for (int32_t round = 0; round < rounds; ++round)
+        {
+            EXPECT_TRUE(round == 0 || giveOthers(*refitter)) << logger.errors();
+            EXPECT_TRUE(parser->refitFromFile(path.c_str())) << logger.errors();
+            EXPECT_TRUE(refitter->refitCudaEngine()) << logger.errors();
+        }
+        while (runs < kRunners * rounds)
+            std::this_thread::yield();
+        isOver = true;
+        for (std::thread& each : threads)
+            each.join();
+        EXPECT_EQ(wrong, 0);
+        EXPECT_EQ(run(*engine), wanted);
+    }
+};
+
+class RefittedModel : public Refitted, public testing::WithParamInterface<char const*>
+{
+};
+
+struct SmallModel
+{
+    char const* name;
+    std::string (*bytes)();
+};
+
+class RefittedSmallModel : public Refitted, public testing::WithParamInterface<SmallModel>
+{
+  protected:
+    tenon::test::TempFolder folder;
 };
 } // namespace
 
 TEST_P(RefittedModel, U3_W13_runsBesideARefitFromTheFileSeeOneStateOrTheOther)
 {
-    std::unique_ptr<ICudaEngine> const engine = engineOf(true);
-    ASSERT_NE(engine, nullptr) << logger.errors();
-    std::optional<Outputs> const wanted = run(*engineOf(false));
-    ASSERT_TRUE(wanted && run(*engine) == wanted);
-    std::unique_ptr<IRefitter> const refitter{createInferRefitter(*engine, logger)};
-    ASSERT_TRUE(giveOthers(*refitter)) << logger.errors();
-    std::optional<Outputs> const before = run(*engine);
-    ASSERT_TRUE(before && before != wanted);
-
-    std::atomic<bool> isOver{false};
-    std::atomic<int32_t> wrong{0};
-    std::atomic<int32_t> runs{0};
-    std::vector<std::thread> threads;
-    for (int32_t i = 0; i < kRunners; ++i)
-        threads.emplace_back([&] {
-            while (!isOver)
-            {
-                std::optional<Outputs> const got = run(*engine);
-                wrong += got == before || got == wanted ? 0 : 1;
-                ++runs;
-            }
-        });
-    std::unique_ptr<nvonnxparser::IParserRefitter> const parser{nvonnxparser::createParserRefitter(*refitter, logger)};
-    EXPECT_TRUE(parser->refitFromFile(path.c_str())) << logger.errors();
-    EXPECT_TRUE(refitter->refitCudaEngine()) << logger.errors();
-    while (runs < kRunners)
-        std::this_thread::yield();
-    isOver = true;
-    for (std::thread& each : threads)
-        each.join();
-    EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(run(*engine), wanted);
+    char const* const folder = std::getenv("TENON_SOAK_MODELS");
+    if (folder == nullptr)
+        GTEST_SKIP() << "TENON_SOAK_MODELS names no folder of models";
+    path = std::string{folder} + "/" + GetParam() + ".onnx";
+    runBesideRefits(1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, RefittedModel, testing::Values("resnet50", "bert_base", "ssdlite320"),
     [](testing::TestParamInfo<char const*> const& of) { return std::string{of.param}; });
+
+TEST_P(RefittedSmallModel, U3_W13_runsBesideRefitsFromTheFileSeeOneStateOrTheOther)
+{
+    path = folder.file("model.onnx");
+    std::ofstream{path, std::ios::binary} << GetParam().bytes();
+    runBesideRefits(8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, RefittedSmallModel,
+    testing::Values(
+        SmallModel{"resnet", smallResnet}, SmallModel{"bert", smallBert}, SmallModel{"conditional", smallConditional}),
+    [](testing::TestParamInfo<SmallModel> const& of) { return std::string{of.param.name}; });
 
 } // namespace apitest
