@@ -3,7 +3,10 @@
 import pathlib
 import re
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from test_cli import ROOT, save
 from trtexec import SHORT, all_text, trtexec
 
@@ -287,3 +290,32 @@ def check(words: list[str], status: int | None, said: str, cwd: pathlib.Path | N
 
 def test_nothing_to_do_is_an_error() -> None:
     assert "there is nothing to run: give --onnx or --loadEngine" in trtexec("--fp16", status=1).stderr
+
+
+@pytest.mark.parametrize("constraints", ["obey", "prefer"])
+def test_types_of_all_layers_are_not_those_of_shapes_and_indices(constraints: str, tmp_path: pathlib.Path) -> None:
+    """`*` means layers of real numbers: half of a model's layers compute extents, which are whole numbers."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "first"], ["batch"], name="batch"),
+        helper.make_node("Concat", ["batch", "rest"], ["extents"], axis=0),
+        helper.make_node("Reshape", ["x", "extents"], ["rows"]),
+        helper.make_node("Relu", ["rows"], ["positive"], name="relu"),
+        helper.make_node("TopK", ["positive", "two"], ["best", "where"]),
+    ]
+    numbers = {"first": [0], "rest": [8], "two": [2]}
+    weights = [numpy_helper.from_array(np.array(value, np.int64), name) for name, value in numbers.items()]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2, 4])]
+    outputs = [
+        helper.make_tensor_value_info("best", TensorProto.FLOAT, None),
+        helper.make_tensor_value_info("where", TensorProto.INT64, None),
+    ]
+    graph = helper.make_graph(nodes, "extents", inputs, outputs, weights)
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    words = [f"--onnx={path}", "--shapes=x:3x2x4", "--fp16", f"--precisionConstraints={constraints}", "--dumpLayerInfo"]
+    words += ["--layerPrecisions=*:fp16", "--profilingVerbosity=detailed", "--layerOutputTypes=*:fp16"]
+    text = all_text(trtexec(*words, *SHORT))
+    assert "FP16" in next(line for line in text.splitlines() if "relu" in line), text
+    named = trtexec(*words[:-1], "--layerOutputTypes=batch:fp16", *SHORT, status=1)
+    assert "'batch'" in named.stderr, "a layer that is named gets what is asked for"

@@ -34,7 +34,33 @@ void applyFormats(INetworkDefinition& network, std::vector<IoFormat> const& form
     }
 }
 
-//! Calls `set` with the last entry that fits, for each layer; warns of entries that fit none.
+bool isReal(ITensor const* tensor)
+{
+    if (tensor == nullptr)
+        return false;
+    switch (tensor->getType())
+    {
+    case DataType::kFLOAT:
+    case DataType::kHALF:
+    case DataType::kBF16:
+    case DataType::kFP8:
+    case DataType::kFP4: return true;
+    default: return false;
+    }
+}
+
+//! Whether it computes real numbers. The rest of a network is arithmetic of shapes, indices and truth values: `*` does not
+//! mean it, as in the program of this name.
+bool hasRealOutput(ILayer const& layer)
+{
+    for (int32_t i = 0; i < layer.getNbOutputs(); ++i)
+        if (isReal(layer.getOutput(i)))
+            return true;
+    return false;
+}
+
+//! Calls `set` with the last entry that fits, and whether it names the layer as it is, for each layer; warns of entries that
+//! fit none.
 template <typename Value, typename Set>
 void forLayers(
     INetworkDefinition& network, ByName<Value> const& entries, char const* flag, Log const& log, Set const& set)
@@ -43,15 +69,15 @@ void forLayers(
     for (int32_t i = 0; i < network.getNbLayers() && !entries.empty(); ++i)
     {
         ILayer& layer = *network.getLayer(i);
-        Value const* last{nullptr};
+        std::pair<std::string, Value> const* last{nullptr};
         for (size_t at = 0; at < entries.size(); ++at)
             if (fits(entries[at].first, layer.getName()))
             {
                 isUsed[at] = true;
-                last = &entries[at].second;
+                last = &entries[at];
             }
         if (last != nullptr)
-            set(layer, *last);
+            set(layer, last->second, last->first == layer.getName());
     }
     for (size_t at = 0; at < entries.size(); ++at)
         if (!isUsed[at])
@@ -60,16 +86,21 @@ void forLayers(
 
 void applyLayerTypes(INetworkDefinition& network, BuildOptions const& build, Log const& log)
 {
-    forLayers(network, build.layerPrecisions, "--layerPrecisions", log,
-        [](ILayer& layer, DataType type) { layer.setPrecision(type); });
+    forLayers(network, build.layerPrecisions, "--layerPrecisions", log, [](ILayer& layer, DataType type, bool isNamed) {
+        if (isNamed || hasRealOutput(layer))
+            layer.setPrecision(type);
+    });
     forLayers(network, build.layerOutputTypes, "--layerOutputTypes", log,
-        [](ILayer& layer, std::vector<DataType> const& types) {
+        [](ILayer& layer, std::vector<DataType> const& types, bool isNamed) {
+            if (!isNamed && !hasRealOutput(layer))
+                return;
             auto const outputs = static_cast<size_t>(layer.getNbOutputs());
             if (types.size() != 1 && types.size() != outputs)
                 throw std::invalid_argument(text(
                     "--layerOutputTypes: layer '%s' has %zu outputs, not %zu", layer.getName(), outputs, types.size()));
             for (size_t i = 0; i < outputs; ++i)
-                layer.setOutputType(static_cast<int32_t>(i), types.size() == 1 ? types.front() : types[i]);
+                if (isNamed || isReal(layer.getOutput(static_cast<int32_t>(i))))
+                    layer.setOutputType(static_cast<int32_t>(i), types.size() == 1 ? types.front() : types[i]);
         });
 }
 
@@ -79,7 +110,7 @@ void applyAttentions(INetworkDefinition& network, BuildOptions const& build, Log
     for (std::string const& name : build.decomposableAttentions)
         names.emplace_back(name, true);
     int32_t found{0};
-    forLayers(network, names, "--decomposableAttentions", log, [&](ILayer& layer, bool) {
+    forLayers(network, names, "--decomposableAttentions", log, [&](ILayer& layer, bool, bool) {
         if (layer.getType() != LayerType::kATTENTION_INPUT)
             return;
         ++found;
@@ -125,7 +156,7 @@ void applyToNetwork(INetworkDefinition& network, IBuilderConfig& config, BuildOp
     if (hasConstraints)
         applyLayerTypes(network, build, log);
     forLayers(network, build.layerDevices, "--layerDeviceTypes", log,
-        [&](ILayer& layer, DeviceType kind) { config.setDeviceType(&layer, kind); });
+        [&](ILayer& layer, DeviceType kind, bool) { config.setDeviceType(&layer, kind); });
     applyAttentions(network, build, log);
     markDebugTensors(network, build);
 }
