@@ -127,10 +127,10 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	    TENON_BUILD=$(abspath $(BUILD)-asan) PYTHONPATH=$(abspath $(BUILD)-asan/python) \
 	    $(PYTHON) -m pytest -q $(SANITIZED_PYTHON)
 
-sanitize-threads: setup models ## Thread tests under ThreadSanitizer: the team, and contexts side by side.
+sanitize-threads: setup ## Thread tests under ThreadSanitizer: the team, contexts side by side (TENON_SOAK_MODELS=… real models, too).
 	$(call CONFIGURE,$(BUILD)-tsan,-DTENON_SANITIZE=thread -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF)
 	@$(NINJA) -C $(BUILD)-tsan test_base test_backends test_api test_runtime test_device test_contract test_hostrt test_soak test_plugins
-	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000 TENON_SOAK_MODELS=$(abspath $(BUILD))/models; set -f; \
+	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000; set -f; \
 	    for run in "test_base *" "test_backends TeamRun.*" "test_api Refit.* RefitOfBodies.* Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
 	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_contract *" "test_hostrt *" "test_soak *" \
 	        "test_plugins *Thread* *thread* *Context* *context*"; do \
