@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tenon.serving as serving
 import tensorrt as trt
+from tenon.serving.words import Words
 
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 4), np.float32)
 RNG = np.random.default_rng(5)
@@ -276,6 +277,26 @@ def test_the_failure_of_one_is_not_that_of_its_company(
         assert good.result(60)["y"].shape == (2, 4)
         with pytest.raises(serving.RunFailed, match="not a number"):
             bad.result(60)
+
+
+def test_what_failing_runs_say_is_not_kept_for_ever() -> None:
+    """A server's logger lives as long as its engine, and callers may ask for what fails as often as they like."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_shuffle(network.add_input("x", trt.float32, (12,)))
+    layer.set_input(1, network.add_input("shape", trt.int64, (2,)))
+    network.mark_output(layer.get_output(0))
+    profile = builder.create_optimization_profile()
+    profile.set_shape_input("shape", (1, 1), (3, 4), (12, 12))
+    config.add_optimization_profile(profile)
+    words = Words()
+    engine = trt.Runtime(words).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    with serving.Pool(engine) as pool:
+        for _ in range(40):
+            with pytest.raises(serving.RunFailed, match="12 elements of 'x'"):
+                pool.infer({"x": np.zeros(12, np.float32), "shape": np.int64([5, 3])})
+    assert 0 < len(words.errors) <= 16 and "12 elements of 'x'" in words.errors[-1]
 
 
 def test_asyncio_waits_without_a_thread_and_cancels(engine: trt.ICudaEngine, held: Held) -> None:

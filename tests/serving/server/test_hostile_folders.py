@@ -3,12 +3,15 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
 
 import hosted
+import numpy as np
 import pytest
+import tensorrt as trt
 from tenon.serving import BadRequest
 from tenon.serving.server import shared
 
@@ -45,7 +48,31 @@ def of_other_digits(model: pathlib.Path, plan: pathlib.Path) -> None:
         bare(model, plan, version)
 
 
+def beyond_memory(model: pathlib.Path, plan: pathlib.Path) -> None:
+    """What its contexts need no machine has."""
+    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    tensor, none = network.add_input("x", trt.float32, (-1, 8)), trt.MatrixOperation.NONE
+    for _ in range(3):
+        weights = network.add_constant((8, 8), np.eye(8, dtype=np.float32)).get_output(0)
+        tensor = network.add_matrix_multiply(tensor, none, weights, none).get_output(0)
+        tensor = network.add_softmax(tensor).get_output(0)
+    network.mark_output(tensor)
+    profile = builder.create_optimization_profile()
+    profile.set_shape("x", (1, 8), (1, 8), (2**38, 8))
+    config.add_optimization_profile(profile)
+    bare(model, plan).write_bytes(builder.build_serialized_network(network, config))
+
+
+def beyond_memory_in_batches(model: pathlib.Path, plan: pathlib.Path) -> None:
+    beyond_memory(model, plan)
+    (model / "config.toml").write_text("max_batch = 8")
+
+
 LAYOUTS: dict[Callable, str] = {
+    beyond_memory: "the engine gave no execution context",
+    beyond_memory_in_batches: "the engine gave no execution context",
     piped: "config.toml: not a plain file",
     with_a_folder: "config.toml: not a plain file",
     with_a_pipe_as_plan: "is a pipe, not a plain file",
@@ -129,5 +156,22 @@ def test_regions_of_shared_memory_are_not_without_end(monkeypatch: pytest.Monkey
         regions.unregister("r0")
         regions.register("more", memory.name, 0, 64)
     finally:
+        regions.unregister("")
+        memory.unlink()
+
+
+def test_a_region_that_the_machine_has_no_memory_for_is_named() -> None:
+    """As a sparse one is whose file system is full; here the limit of a file's size says so."""
+    memory = pathlib.Path(f"/dev/shm/tenon-test-{os.getpid()}")
+    memory.touch()
+    os.truncate(memory, 1 << 20)
+    regions, (soft, hard) = shared.Regions(True), resource.getrlimit(resource.RLIMIT_FSIZE)
+    regions.register("ours", memory.name, 0, 1 << 20)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        with pytest.raises(BadRequest, match="tensor 'y': shared memory region 'ours': File too large"):
+            regions.write("y", shared.Place("ours", 8192, 64), np.zeros(64, np.uint8))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         regions.unregister("")
         memory.unlink()

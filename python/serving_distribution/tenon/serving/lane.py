@@ -85,6 +85,10 @@ class Lane:
             for name in names
         )
 
+    def prepare(self, profile: Profile) -> None:
+        """RunFailed where the engine gives no context for it, of which each run would hear later."""
+        self._context_for(profile, {})
+
     def output_shapes(self, profile: Profile, shapes: Mapping[str, Shape]) -> Shapes:
         """The shapes of the outputs for these of the inputs; -1 where only a run can tell."""
         if self._goes_by_values:

@@ -83,6 +83,7 @@ class Pool:
         self._extents = Extents()
         lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
         self._waiting, self._is_closing, self._busy = Waiting(self._extents, len(lanes)), False, 0
+        lanes[0].prepare(self.profiles[0])
         if max_batch > 1:
             self._check_batching(lanes[0])
         self._threads = [

@@ -8,6 +8,7 @@ from typing import Any
 import ray
 import tenon
 
+from ..errors import RunFailed
 from ..fitting import threads
 from ..pool import Pool
 from ..server.sources import Unusable
@@ -34,7 +35,10 @@ class Loaded:
             raise Unusable(f"{where} cannot be read ({here}): {error}") from None
         if engine is None:
             raise Unusable(f"{where}: {'; '.join(words.errors)}")
-        self.pool = Pool(engine, **settings)
+        try:
+            self.pool = Pool(engine, **settings)
+        except RunFailed as error:
+            raise Unusable(f"{where}: {error}: {'; '.join(words.errors)}") from None
 
 
 def _told(plan: Plan) -> str:

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tenon
 from kserve.model import InferenceModel
 
-from ..errors import BadRequest
+from ..errors import BadRequest, RunFailed
 from ..pool import Counts, Pool
 from ..words import Words
 from . import sources, wire
@@ -79,8 +79,10 @@ class Served(InferenceModel):  # type: ignore[misc]
                 raise Unusable(f"{where}: {self._why(words.errors)}")
             pool = Pool(engine, **source.settings)
             types = [{each: wire.type_name(engine, each) for each in ports} for ports in (pool.inputs, pool.outputs)]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise Unusable(f"{where}: {error}") from None
+        except RunFailed as error:  # Its contexts have no room, or its shapes no sense.
+            raise Unusable(f"{where}: {error}: {self._why(words.errors)}") from None
         return pool, types[0], types[1]
 
     def _engine(self, runtime: tenon.Runtime, words: Words) -> tenon.ICudaEngine | None:
@@ -89,7 +91,7 @@ class Served(InferenceModel):  # type: ignore[misc]
         plan = sources.built(self._source.path, self._source.profiles, words)
         return None if plan is None else runtime.deserialize_cuda_engine(plan)
 
-    def _why(self, errors: list[str]) -> str:
+    def _why(self, errors: Iterable[str]) -> str:
         why = "; ".join(errors)
         if not self._allows_code and "carries code" in why:
             why += "; --allow-code lets it run here"

@@ -1,8 +1,10 @@
 """Triton's system shared memory: tensors in POSIX shared memory that a client on this machine has made."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,6 +29,15 @@ class Place:
     region: str
     offset: int
     size: int
+
+
+@contextlib.contextmanager
+def _told(tensor: str, place: Place) -> Iterator[None]:
+    """A region may be as large as its client says, and the machine have no memory for all of it."""
+    try:
+        yield
+    except OSError as error:
+        raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}': {error.strerror}") from None
 
 
 class Regions:
@@ -80,7 +91,8 @@ class Regions:
         region = self._found(tensor, place)
         found, done = np.empty(place.size, np.uint8), 0
         while done < place.size:
-            count = os.preadv(region.file, [found[done:]], region.offset + place.offset + done)
+            with _told(tensor, place):
+                count = os.preadv(region.file, [found[done:]], region.offset + place.offset + done)
             if count == 0:
                 raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}' has been cut off")
             done += count
@@ -94,7 +106,8 @@ class Regions:
             raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}' has been cut off")
         done = 0
         while done < data.size:
-            done += os.pwrite(region.file, data[done:], region.offset + place.offset + done)
+            with _told(tensor, place):
+                done += os.pwrite(region.file, data[done:], region.offset + place.offset + done)
 
     def _found(self, tensor: str, place: Place) -> Region:
         self._check()
