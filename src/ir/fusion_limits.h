@@ -12,18 +12,23 @@ namespace tenon
 //! Default-made: nothing is fused that a device must have a kernel for.
 struct FusionLimits
 {
-    size_t epilogueSteps{0};       //!< That one convolution or matrix product applies to what it writes.
-    TypeSet epilogueTypes;         //!< Of what it writes.
-    TypeSet attentionTypes;        //!< Of q, k and v.
-    TypeSet gateTypes;             //!< Of images whose channels are multiplied by a gate.
-    int64_t gateChannels{0};       //!< Of which one kernel makes a gate at most; 0: the device has no such kernels.
-    TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
-    size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
-    TypeSet quantizedTypes;        //!< Of the operands of such products: int8, fp8.
-    TypeSet quantizedResults;      //!< Of real numbers that they give.
-    int64_t quantizedGrain{0};     //!< They take depths of so many alone, and no groups; 0: all that there are.
-    TypeSet weightOnlyTypes;       //!< Of constant weights that products with float32 read as they are, with scales.
-    size_t pointwiseInputs{0};     //!< Tensors that one pointwise step reads.
+    size_t epilogueSteps{0};   //!< That one convolution or matrix product applies to what it writes.
+    TypeSet epilogueTypes;     //!< Of what it writes.
+    TypeSet attentionTypes;    //!< Of q, k and v.
+    TypeSet gateTypes;         //!< Of images whose channels are multiplied by a gate.
+    int64_t gateChannels{0};   //!< Of which one kernel makes a gate at most; 0: the device has no such kernels.
+    TypeSet imageTypes;        //!< That first convolutions, of images with few channels, give with what is around them.
+    int64_t imageChannels{0};  //!< At most of these images,
+    int64_t imageWindow{0};    //!< of a window's extents,
+    int64_t imageStride{0};    //!< of strides, whose last one is even,
+    int64_t imagePool{0};      //!< and of extents and strides of a pooling behind.
+    TypeSet projectionTypes;   //!< Of weights that are joined, so that q, k and v are parts of one product.
+    size_t int8Steps{0};       //!< In the epilogue of an int8 product; 0: the device has none of these.
+    TypeSet quantizedTypes;    //!< Of the operands of such products: int8, fp8.
+    TypeSet quantizedResults;  //!< Of real numbers that they give.
+    int64_t quantizedGrain{0}; //!< They take depths of so many alone, and no groups; 0: all that there are.
+    TypeSet weightOnlyTypes;   //!< Of constant weights that products with float32 read as they are, with scales.
+    size_t pointwiseInputs{0}; //!< Tensors that one pointwise step reads.
     size_t pointwiseOperations{0}; //!< Operations and operands in its expression.
 };
 

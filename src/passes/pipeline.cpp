@@ -143,6 +143,11 @@ constexpr Rule kGates[]{
         fuseGatedInput},
 };
 
+constexpr Rule kImages[]{
+    {"fuse-image-cast", RuleKind::kFuse, "The first convolution rounds its image itself.", fuseImageCast},
+    {"fuse-image-pooling", RuleKind::kFuse, "The first convolution pools what it gives.", fuseImagePooling},
+};
+
 constexpr Rule kFewBits[]{
     {"fuse-weight-dequantization", RuleKind::kFuse, "A product reads weights of few bits as they are stored.",
         fuseWeightDequantization},
@@ -159,6 +164,8 @@ constexpr Rule kUndone[]{
         "Weights of few bits are dequantized in front of their product again.", undoWeightOnlyProduct},
     {"undo-channel-gate", RuleKind::kUndo, "A gate of channels becomes means and two products again.", undoChannelGate},
     {"undo-gated-input", RuleKind::kUndo, "A gate moves out of the convolution behind it again.", undoGatedInput},
+    {"undo-image-convolution", RuleKind::kUndo, "A first convolution becomes cast, convolution and pooling again.",
+        undoImageConvolution},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
@@ -183,6 +190,7 @@ constexpr PassRow kTargetRows[]{
     {"projections", kProjections},
     {"epilogues", kEpilogues},
     {"gates of channels", kGates},
+    {"first convolutions", kImages},
     {"weights of few bits", kFewBits},
     {"regions", kRegions},
     {"clean up again", kClean},

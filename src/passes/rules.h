@@ -60,6 +60,8 @@ Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionL
 Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseChannelGate(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseGatedInput(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseImagePooling(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseWeightDequantization(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
 
@@ -68,6 +70,7 @@ Rewrite undoAttention(Graph const& graph, Node const& node);
 Rewrite undoEpilogue(Graph const& graph, Node const& node);
 Rewrite undoChannelGate(Graph const& graph, Node const& node);
 Rewrite undoGatedInput(Graph const& graph, Node const& node);
+Rewrite undoImageConvolution(Graph const& graph, Node const& node);
 Rewrite undoWeightOnlyProduct(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);
 Rewrite undoProductTerms(Graph const& graph, Node const& node);

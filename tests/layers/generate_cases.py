@@ -1321,6 +1321,23 @@ def channel_gates():
              [x, kernel, bias, extra, gate], as_type(np.maximum(sums + extra, 0), x))  # fmt: skip
 
 
+def image_convolutions():
+    """First convolutions: the image in float32 or in the weights' type, with and without a pooling behind."""
+    x, kernel, bias = uniform("ic_x", 2, 3, 9, 8), uniform("ic_w", 4, 3, 3, 3), uniform("ic_b", 4)
+    form = {"NbOutputMaps": 4, "KernelSizeNd": [3, 3], "StrideNd": [2, 2], "PrePadding": [1, 1], "PostPadding": [1, 1]}
+    form["epilogue"] = {"steps": [{"kind": 2}]}
+    pool = {"WindowSizeNd": [3, 3], "StrideNd": [2, 2], "PrePadding": [1, 1], "PostPadding": [1, 1]}
+    for name, type_ in (("float", np.float32), ("half", np.float16)):
+        w, b, rounded = kernel.astype(type_), bias.astype(type_), x.astype(type_).astype(np.float32)
+        given = [rounded, w.astype(np.float32), b.astype(np.float32)]
+        y = np.maximum(ort("Conv", given, strides=[2, 2], pads=[1, 1, 1, 1])[0].astype(type_), 0)
+        case("ImageConvolution", name, {"product": form}, [x, w, b], y)
+        case("ImageConvolution", f"{name}WithoutBias", {"product": form | {"epilogue": {}}}, [x, w],
+             ort("Conv", given[:2], strides=[2, 2], pads=[1, 1, 1, 1])[0].astype(type_))  # fmt: skip
+        pooled = ort("MaxPool", [y.astype(np.float32)], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])[0]
+        case("ImageConvolution", f"{name}Pooled", {"product": form, "pooling": pool}, [x, w, b], pooled.astype(type_))
+
+
 def weight_only_products():
     """Weights of few bits with a scale per block of their column."""
     kind = "WeightOnlyProduct"
@@ -1656,6 +1673,7 @@ def main():
         quantizations,
         int8_products,
         channel_gates,
+        image_convolutions,
         weight_only_products,
         dynamic_quantizations,
         transformers,

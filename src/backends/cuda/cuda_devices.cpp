@@ -126,7 +126,15 @@ Target cudaTarget(int32_t index)
     target.fusion.projectionTypes = target.fusion.attentionTypes;
     target.fusion.gateTypes = target.fusion.attentionTypes;
     target.fusion.gateChannels = model.major >= 8 ? 4096 : 1024; // What fits into shared memory.
-    if (model.major >= 8)                                        // Tensor cores for int8, and for fp8 from Hopper on.
+    if (model.major >= 8)                                        // What one kernel has in registers and shared memory.
+    {
+        target.fusion.imageTypes = {DType::kHALF, DType::kBF16};
+        target.fusion.imageChannels = 4;
+        target.fusion.imageWindow = 8;
+        target.fusion.imageStride = 4;
+        target.fusion.imagePool = 4;
+    }
+    if (model.major >= 8) // Tensor cores for int8, and for fp8 from Hopper on.
     {
         target.rates.fastTypes = {DType::kHALF, DType::kBF16, DType::kINT8};
         target.fusion.int8Steps = 6;

@@ -1,0 +1,314 @@
+// ImageTilesText: pixels of four channels lie behind each other in shared memory, so that two of a row are 16 bytes and
+// the windows of neighbouring results, an even number of pixels apart, are rows that ldmatrix reads where they lie.
+#include "backends/cuda/image_tiles_text.h"
+
+#include "backends/cuda/matrix_text.h"
+
+#include <fmt/format.h>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+//! Constants in front: C channels; KH, KW, SY, SX the window; MAPS in all; NB of a block; PKY, PKX, PSY, PSX what is
+//! pooled, IS_POOLED; BLOCKS of a multiprocessor; SHARED bytes. Types Source and Stored.
+constexpr char kImageMeasuresText[]{R"(
+constexpr int kThreads = 256;
+constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, the last one of a row may be none.
+constexpr int kSteps = (kChunks + 1) / 2;
+constexpr int kPitch = kSteps * 16 + 8; // Of weights; the eight keep neighbouring rows off one bank.
+constexpr int kPatchRows = 15 * SY + KH, kPatchColumns = 15 * SX + kChunksOfRow * 2;
+constexpr int kPixels = kPatchRows * kPatchColumns, kEach = (kPixels + kThreads - 1) / kThreads;
+constexpr int kHalves = NB / 32, kRowsOfWarp = 2 * kHalves; // A warp has 32 maps of some rows of the tile.
+constexpr int kPieces = NB / 8;
+constexpr int kResultRows = (16 - PKY) / PSY + 1, kResultColumns = (16 - PKX) / PSX + 1;
+
+#ifdef TENON_EMULATED
+alignas(16) static unsigned char sharedMemory[SHARED];
+template <typename T>
+static unsigned maxPair(unsigned a, unsigned b, T type)
+{
+    return pairOf(maxOf(halfOf(a, 0, type), halfOf(b, 0, type)), maxOf(halfOf(a, 1, type), halfOf(b, 1, type)), type);
+}
+#else
+extern __shared__ __align__(16) unsigned char sharedMemory[];
+static __device__ __forceinline__ unsigned maxPair(unsigned a, unsigned b, Half)
+{
+    unsigned most;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(most) : "r"(a), "r"(b));
+    return most;
+}
+static __device__ __forceinline__ unsigned maxPair(unsigned a, unsigned b, Bfloat)
+{
+    unsigned most;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(most) : "r"(a), "r"(b));
+    return most;
+}
+#endif
+
+struct Tile
+{
+    int image, row, column; // Of results.
+    static __device__ __forceinline__ Tile at(ImageTilesParams const& p, int tile)
+    {
+        int const line = tile / p.across;
+        return {line / p.down, line % p.down * kResultRows, tile % p.across * kResultColumns};
+    }
+    __device__ __forceinline__ int productRow(ImageTilesParams const& p) const { return row * PSY - p.poolPadY; }
+    __device__ __forceinline__ int productColumn(ImageTilesParams const& p) const { return column * PSX - p.poolPadX; }
+};
+)"};
+
+constexpr char kImageOperandsText[]{R"(
+//! Where a channel's weights stand: so that a thread's results of four tiles of eight are neighbours.
+static __device__ __forceinline__ int rowOf(int map)
+{
+    int const own = map % 32;
+    return map / 32 * 32 + own % 8 / 2 * 8 + own / 8 * 2 + own % 2;
+}
+static __device__ __forceinline__ void putWeight(Stored* weights, int index, int firstMap, Stored w)
+{
+    int const map = index / (C * KH * KW) - firstMap;
+    int const tap = index % (KH * KW), c = index / (KH * KW) % C;
+    if (map >= 0 && map < NB)
+        weights[rowOf(map) * kPitch + (tap / KW * kChunksOfRow * 2 + tap % KW) * 4 + c] = w;
+}
+static __device__ __forceinline__ void loadWeights(Stored* weights, ImageTilesParams const& p, int firstMap)
+{
+    constexpr int kOfMap = C * KH * KW;
+    for (int i = (int)threadIdx.x; i < NB * kPitch / 8; i += kThreads)
+        ((Pack<u64, 2>*)weights)[i] = Pack<u64, 2>{};
+    __syncthreads();
+    int const begin = firstMap * kOfMap;
+    int const end = (firstMap + NB < MAPS ? firstMap + NB : MAPS) * kOfMap;
+    if (p.hasWideWeights)
+    {
+#pragma unroll 4
+        for (int i = begin / 8 + (int)threadIdx.x; i < (end + 7) / 8; i += kThreads)
+        {
+            Pack<Stored, 8> const w = ((Pack<Stored, 8> const*)p.w)[i];
+#pragma unroll
+            for (int k = 0; k < 8; ++k)
+                putWeight(weights, i * 8 + k, firstMap, w.v[k]);
+        }
+    }
+    else
+        for (int i = begin + (int)threadIdx.x; i < end; i += kThreads)
+            putWeight(weights, i, firstMap, ((Stored const*)p.w)[i]);
+    __syncthreads();
+}
+
+//! A thread's share of the pixels that a tile sees; zeros around the image.
+static __device__ __forceinline__ void fetchPixels(Source (&to)[kEach][C], ImageTilesParams const& p, Tile const& at)
+{
+    Source const* const x = (Source const*)p.x + (i64)at.image * p.xStrides[0];
+    int const top = at.productRow(p) * SY - p.padY, left = at.productColumn(p) * SX - p.padX;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e)
+    {
+        int const i = e * kThreads + (int)threadIdx.x;
+        int const row = top + i / kPatchColumns, column = left + i % kPatchColumns;
+        bool const isInside = i < kPixels && row >= 0 && row < p.height && column >= 0 && column < p.width;
+        Source const* const from = x + (row * p.xStrides[2] + column * p.xStrides[3]);
+#pragma unroll
+        for (int c = 0; c < C; ++c)
+            to[e][c] = isInside ? from[c * p.xStrides[1]] : Source{};
+    }
+}
+static __device__ __forceinline__ void putPixels(Stored* patch, Source const (&from)[kEach][C])
+{
+#pragma unroll
+    for (int e = 0; e < kEach; ++e)
+    {
+        int const i = e * kThreads + (int)threadIdx.x;
+        float channels[4] = {};
+#pragma unroll
+        for (int c = 0; c < C; ++c)
+            channels[c] = widen(from[e][c]);
+        u64 const low = pairOf(channels[0], channels[1], Stored{}), high = pairOf(channels[2], channels[3], Stored{});
+        if (i < kPixels)
+            ((u64*)patch)[i] = low | high << 32;
+    }
+}
+
+//! From a window's first pixel to a chunk, in elements.
+static __device__ __forceinline__ constexpr int offsetOf(int chunk)
+{
+    return chunk < kChunks ? (chunk / kChunksOfRow * kPatchColumns + chunk % kChunksOfRow * 2) * 4 : 0;
+}
+//! No number of a pixel that no window has meets a weight of 0: it may be infinite.
+static __device__ __forceinline__ unsigned onlyWindow(unsigned pair, int chunk)
+{
+    bool const isOdd = KW % 2 != 0 && chunk % kChunksOfRow == kChunksOfRow - 1;
+    return chunk >= kChunks || (isOdd && threadIdx.x % 4 >= 2) ? 0u : pair;
+}
+//! Sixteen columns of two rows of the tile, the first of them at `own`.
+static __device__ __forceinline__ void multiplyRows(
+    float (&sums)[2][4][4], Stored const* own, unsigned const (&weights)[kSteps][4][2])
+{
+    int const lane = (int)threadIdx.x % 32;
+    Stored const* const first = own + lane % 16 * SX * 4;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step)
+    {
+        int const place = kChunksOfRow % 2 == 0 ? offsetOf(step * 2) + lane / 16 * 8
+                                                : lane < 16 ? offsetOf(step * 2) : offsetOf(step * 2 + 1);
+        unsigned a[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; ++m)
+        {
+            loadMatrices(a[m], first + m * SY * kPatchColumns * 4 + place);
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                a[m][i] = onlyWindow(a[m][i], step * 2 + i / 2);
+        }
+#pragma unroll
+        for (int n = 0; n < 4; ++n)
+#pragma unroll
+            for (int m = 0; m < 2; ++m)
+                multiplyAdd(sums[m][n], a[m], weights[step][n][0], weights[step][n][1], Stored{});
+    }
+}
+)"};
+
+constexpr char kImageResultsText[]{R"(
+//! Eight neighbouring channels of a pixel.
+static __device__ __forceinline__ void storeResult(
+    ImageTilesParams const& p, int image, int row, int column, int map, unsigned const (&words)[4])
+{
+    if (row >= p.outHeight || column >= p.outWidth || map >= MAPS)
+        return;
+    Stored* const y = (Stored*)p.y + (((i64)image * p.outHeight + row) * p.outWidth + column) * MAPS + map;
+    if (p.hasWideResults)
+        return storeWords(y, words);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        if (map + i < MAPS)
+            y[i] = Stored{(unsigned short)(words[i / 2] >> i % 2 * 16)};
+}
+//! Products between registers and pools: pieces of eight channels in an order that keeps the pixels of an access off
+//! one bank.
+static __device__ __forceinline__ unsigned* pieceOf(unsigned char* products, int row, int column, int piece)
+{
+    int const turn = NB == 64 ? column % 2 * 4 + column / 2 % 4 : 0;
+    return (unsigned*)(products + ((row * 16 + column) * kPieces + (piece ^ turn)) * 16);
+}
+static __device__ __forceinline__ void poolTile(
+    ImageTilesParams const& p, unsigned char* products, Tile const& at, int firstMap)
+{
+    unsigned const least = pairOf(fromBits(0xFF800000u), fromBits(0xFF800000u), Stored{});
+    for (int item = (int)threadIdx.x; item < kResultRows * kResultColumns * kPieces; item += kThreads)
+    {
+        int const piece = item % kPieces, pixel = item / kPieces;
+        int const row = pixel / kResultColumns, column = pixel % kResultColumns;
+        unsigned most[4] = {least, least, least, least};
+#pragma unroll
+        for (int i = 0; i < PKY * PKX; ++i)
+        {
+            Pack<unsigned, 4> const words = *(Pack<unsigned, 4> const*)pieceOf(
+                products, row * PSY + i / PKX, column * PSX + i % PKX, piece);
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                most[k] = maxPair(most[k], words.v[k], Stored{});
+        }
+        storeResult(p, at.image, at.row + row, at.column + column, firstMap + piece * 8, most);
+    }
+}
+
+TENON_EARLY_KERNEL(__launch_bounds__(256, BLOCKS), imageTiles, ImageTilesParams)
+{
+    Stored* const patch = (Stored*)sharedMemory;
+    unsigned char* const products = sharedMemory + kPixels * 8; // Where weights lie before they are in registers.
+    int const lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    int const firstRow = warp / kHalves * kRowsOfWarp, half = warp % kHalves;
+    int const firstMap = (int)(blockIdx.x % (unsigned)p.groups) * NB;
+    int const ownMap = firstMap + half * 32 + lane % 4 * 8;
+    if (!p.hasConstantWeights)
+        awaitFormer();
+    loadWeights((Stored*)products, p, firstMap);
+    unsigned weights[kSteps][4][2];
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step)
+#pragma unroll
+        for (int n = 0; n < 4; n += 2)
+        {
+            unsigned b[4];
+            int const row = half * 32 + n * 8 + lane / 16 * 8 + lane % 8;
+            loadMatrices(b, (Stored*)products + row * kPitch + step * 16 + lane / 8 % 2 * 8);
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                weights[step][n + i / 2][i % 2] = b[i];
+        }
+    float bias[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        bias[i] = p.hasBias && ownMap + i < MAPS ? widen(((Stored const*)p.bias)[ownMap + i]) : 0.0f;
+    if (p.hasConstantWeights)
+        awaitFormer();
+    int const stride = (int)(gridDim.x / (unsigned)p.groups);
+    int tile = (int)(blockIdx.x / (unsigned)p.groups);
+    Source pixels[kEach][C];
+    if (tile < p.tiles)
+        fetchPixels(pixels, p, Tile::at(p, tile));
+    for (; tile < p.tiles; tile += stride)
+    {
+        Tile const at = Tile::at(p, tile);
+        putPixels(patch, pixels);
+        __syncthreads();
+        if (tile + stride < p.tiles)
+            fetchPixels(pixels, p, Tile::at(p, tile + stride)); // They come while these are multiplied.
+#pragma unroll 1
+        for (int pair = 0; pair < kRowsOfWarp; pair += 2)
+        {
+            float sums[2][4][4] = {};
+            multiplyRows(sums, patch + (firstRow + pair) * SY * kPatchColumns * 4, weights);
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+            {
+                int const m = i / 2, h = i % 2;
+                int const row = firstRow + pair + m, column = lane / 4 + h * 8;
+                unsigned words[4];
+#pragma unroll
+                for (int k = 0; k < 4; ++k)
+                    words[k] = pairOf(epilogue(sums[m][k][h * 2] + bias[k * 2]),
+                        epilogue(sums[m][k][h * 2 + 1] + bias[k * 2 + 1]), Stored{});
+                if (!IS_POOLED)
+                {
+                    storeResult(p, at.image, at.row + row, at.column + column, ownMap, words);
+                    continue;
+                }
+                int const y = at.productRow(p) + row, x = at.productColumn(p) + column;
+                if (y < 0 || y >= p.productHeight || x < 0 || x >= p.productWidth) // Of no maximum.
+                {
+#pragma unroll
+                    for (int k = 0; k < 4; ++k)
+                        words[k] = pairOf(fromBits(0xFF800000u), fromBits(0xFF800000u), Stored{});
+                }
+                *(Pack<unsigned, 4>*)pieceOf(products, row, column, half * 4 + lane % 4)
+                    = Pack<unsigned, 4>{{words[0], words[1], words[2], words[3]}};
+            }
+        }
+        __syncthreads(); // The next pixels overwrite what was read here.
+        if (IS_POOLED)
+            poolTile(p, products, at, firstMap);
+    }
+}
+)"};
+} // namespace
+
+std::string imageTilesText(ImageTilesForm const& form)
+{
+    std::string const constants =
+        fmt::format("typedef {} Source;\ntypedef {} Stored;\n"
+                    "constexpr int C = {}, KH = {}, KW = {}, SY = {}, SX = {}, MAPS = {}, NB = {};\n"
+                    "constexpr int PKY = {}, PKX = {}, PSY = {}, PSX = {}, BLOCKS = {}, SHARED = {};\n"
+                    "constexpr bool IS_POOLED = {};\n",
+            form.source, form.type, form.channels, form.size[0], form.size[1], form.stride[0], form.stride[1],
+            form.maps, form.mapsOfBlock(), form.poolSize[0], form.poolSize[1], form.poolStride[0], form.poolStride[1],
+            form.blocksOfMultiprocessor(), form.sharedBytes(), form.isPooled());
+    return wholeText(kImageTilesParamsText + constants + std::string{matrixText()} + form.epilogue + kImageMeasuresText
+        + kImageOperandsText + kImageResultsText);
+}
+
+} // namespace tenon::cuda
