@@ -134,6 +134,47 @@ TEST_F(ChannelGates, inFrontOfConvolutions)
     expectGated({{2, 24, 50}, 16, false, {}});
 }
 
+//! By thin tiles: depths of several groups, images that end within a warp's rows, one gate for all.
+TEST_F(ChannelGates, inFrontOfThinProducts)
+{
+    struct Thin
+    {
+        std::vector<int64_t> x;
+        int64_t maps;
+        bool isOfAll;
+        std::vector<EpilogueStep> steps;
+    };
+    for (Thin const& each :
+        {Thin{{2, 32, 9, 15}, 16, false, {}}, Thin{{3, 144, 5, 5}, 40, false, {{EpilogueKind::kAdd}}},
+            Thin{{1, 96, 7, 6}, 24, true, {{EpilogueKind::kRelu}}}, Thin{{5, 240, 3, 3}, 72, false, {}},
+            Thin{{2, 8, 4, 4}, 8, false, {{EpilogueKind::kAdd}, {EpilogueKind::kSilu}}}})
+        for (DType const type : kHalves)
+        {
+            SCOPED_TRACE(fmt::format("{} channels, {}", each.x[1], nameOf(type)));
+            GatedConvolution layer;
+            layer.product.nbOutputMaps = each.maps;
+            layer.product.kernelSize = nvinfer1::Dims2{1, 1};
+            layer.product.epilogue.steps = each.steps;
+            std::vector<Operand> operands{input(randomTensor(each.x, -1.0, 1.0, type)),
+                weight(randomTensor({each.maps, each.x[1], 1, 1}, -0.5, 0.5, type)),
+                weight(randomTensor({each.maps}, -1.0, 1.0, type))};
+            for (int32_t i = 0; i < layer.product.epilogue.extraInputs(); ++i)
+                operands.push_back(input(randomTensor({each.x[0], each.maps, each.x[2], each.x[3]}, -1.0, 1.0, type)));
+            operands.push_back(input(randomTensor({each.isOfAll ? 1 : each.x[0], each.x[1], 1, 1}, 0.0, 1.0, type)));
+            Offer offer; // Too few pixels to be offered by itself.
+            offer.candidate = "gated tiles";
+            offer.inputs.assign(operands.size(), Layout::kLinear);
+            offer.inputs[0] = Layout::kChannelsLast;
+            for (size_t i = 3; i + 1 < operands.size(); ++i)
+                offer.inputs[i] = Layout::kChannelsLast;
+            offer.outputs = {Layout::kChannelsLast};
+            offer.tactic = 64;
+            Tolerance tolerance = toleranceOfHalves(type);
+            tolerance.absolute *= 4.0; // Two roundings in front of sums of up to a few hundred numbers.
+            expectOffers(makeLayer(layer), std::move(operands), {offer}, tolerance);
+        }
+}
+
 //! Few channels: depths of all groups, columns that leave some of a group, rows that fill no tile.
 TEST_F(ChannelGates, productsOfLittleDepth)
 {

@@ -133,6 +133,7 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuModuleGetFunction);
     TENON_EXPECT_CALL(cuFuncSetAttribute);
     TENON_EXPECT_CALL(cuFuncGetParamInfo);
+    TENON_EXPECT_CALL(cuTensorMapEncodeIm2col);
     TENON_EXPECT_CALL(cuTensorMapEncodeTiled);
 }
 

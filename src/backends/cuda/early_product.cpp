@@ -1,7 +1,8 @@
-// Products of few rows with weights on Hopper, in half precision: weights are fetched while the kernels before end. How
-// results are tiled are tactics.
+// Products of few rows with weights on Hopper, and convolutions, in half precision: weights are fetched while the kernels
+// before end. How results are tiled are tactics.
 #include "backends/cuda/early_tiles_text.h"
 #include "backends/cuda/engine_product.h"
+#include "backends/cuda/engine_windows.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -28,7 +29,13 @@ constexpr std::array kEarlyTiles{
     EarlyTile{64, 32, 4},
     EarlyTile{64, 48, 4},
     EarlyTile{64, 64, 4},
+    EarlyTile{128, 128, 1}, // From here on of convolutions alone.
+    EarlyTile{128, 64, 2},
+    EarlyTile{128, 128, 2},
+    EarlyTile{128, 64, 4},
+    EarlyTile{128, 128, 4},
 };
+constexpr size_t kEarlyTilesOfProducts{12};
 
 struct EarlyChoices
 {
@@ -47,6 +54,7 @@ struct EarlyCode
     Grid grid;
     TensorMapType type{kTensorMapHalf};
     EngineMatrix a{};
+    std::optional<EngineWindows> windows{}; //!< In place of a.
     EngineMatrix b{};
     bool hasBias{false};
     bool hasExtra{false};
@@ -82,7 +90,10 @@ class EarlyProduct final : public CudaPrepared
             {call.inputs[0], call.inputs[1], params.extra, static_cast<void const*>(params.c)})
             if (!isOnGrain(address, kEngineAlignment))
                 return cudaPrepared(*mOtherwise).launch(at);
-        TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
+        if (mCode.windows)
+            TENON_TRY(describeWindows(at, params.a, call.inputs[0], mCode.type, *mCode.windows));
+        else
+            TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
         TENON_TRY(describeMatrix(at, params.b, call.inputs[1], mCode.type, mCode.b));
         return launchKernel(at, mCode.kernel, mCode.grid, params);
     }
@@ -120,24 +131,38 @@ struct WeightsThere
     bool bias;
 };
 
-//! By the library where extents, weights, the GPU or addresses are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> earlyProduct(CudaDevice const& device, StepProduct const& product,
-    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, EarlyChoices const& choices)
+//! What else a product's rows may be, and what makes it where an address is none for the copy engine.
+struct EarlyRows
+{
+    std::optional<EngineWindows> windows;
+    std::shared_ptr<Prepared const> otherwise; //!< With the steps of the epilogue that the kernel applies.
+};
+
+Result<EarlyTile> earlyTileOf(EarlyChoices const& choices)
 {
     if (choices.tactic < 0 || choices.tactic >= std::ssize(kEarlyTiles))
         return badArgument("tactic {} of an early product", choices.tactic);
-    EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(choices.tactic)];
-    LtShape const shape = ltShapeOf(product.shape);
-    ProductShape const& matrices = shape.matrices;
-    if (!isForEngine(device.model(), shape, out.dtype) || !constants.matrices || !matrices.isTurnedB
-        || !isSmall(earlyBlocks(tile, matrices)))
-        return libraryProduct(device, product, inputs, out, {});
-    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
+    return kEarlyTiles[static_cast<size_t>(choices.tactic)];
+}
+
+bool isForEarly(
+    CudaDevice const& device, EarlyTile const& tile, LtShape const& shape, WeightsThere const& constants, DType type)
+{
+    return isForEngine(device.model(), shape, type) && constants.matrices && shape.matrices.isTurnedB
+        && isSmall(earlyBlocks(tile, shape.matrices));
+}
+
+//! The kernel with as much of the epilogue as it takes, `own`, and steps behind it for the rest.
+Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile,
+    StepProduct const& product, EarlyRows rows, Epilogue const& own, WeightsThere const& constants,
+    std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    ProductShape const matrices = ltShapeOf(product.shape).matrices;
     EarlyTilesForm const form{.tile = tile,
         .type = TENON_TRY(storageOf(out.dtype)),
         .hasBias = matrices.hasBias,
         .hasExtra = own.extraInputs() > 0,
+        .isWindowed = rows.windows.has_value(),
         .epilogue = TENON_TRY(largeEpilogueText(own))};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
@@ -149,17 +174,35 @@ Result<std::shared_ptr<Prepared const>> earlyProduct(CudaDevice const& device, S
     params.stages = tile.stages(params.stepsOfPart);
     params.isConstantBias = constants.bias ? 1 : 0;
     params.alpha = product.alpha;
+    if (rows.windows)
+    {
+        rows.windows->boxRows = tile.rows;
+        params.walk = rows.windows->walk;
+    }
     Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, matrices.depth, tile.rows},
+        .windows = rows.windows,
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
-    return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(otherwise)),
+    return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(rows.otherwise)),
         {product.epilogue, own.steps.size()}, inputs, out);
+}
+
+//! By the library where extents, weights, the GPU or addresses are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> earlyProduct(CudaDevice const& device, StepProduct const& product,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, EarlyChoices const& choices)
+{
+    EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
+    if (!isForEarly(device, tile, ltShapeOf(product.shape), constants, out.dtype))
+        return libraryProduct(device, product, inputs, out, {});
+    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
+    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
+    return earlyTiles(device, tile, product, {{}, std::move(otherwise)}, own, constants, inputs, out);
 }
 
 class EarlyProductKernel final : public LayerKernel
@@ -195,13 +238,43 @@ Result<std::unique_ptr<Kernel>> loadEarlyProduct(KernelSource const& source, Cud
         std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
 }
 
+class EarlyConvolutionKernel final : public ConvolutionKernel
+{
+  public:
+    using ConvolutionKernel::ConvolutionKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
+        TensorArg const& out = outputs[0];
+        EarlyChoices const choices = TENON_TRY(choicesOf<EarlyChoices>(args()));
+        WeightsThere const constants{isConstant(1), isConstant(2)};
+        if (auto const pixels = pixelProduct(layer, inputs[0], out))
+            return earlyProduct(device(), *pixels, constants, inputs, out, choices);
+        EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
+        EarlyRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), nullptr};
+        if (!rows.windows)
+            return directConvolution(device(), layer, inputs, out);
+        StepProduct const product = rows.windows->product(layer, out);
+        if (!isForEarly(device(), tile, ltShapeOf(product.shape), constants, out.dtype))
+            return directConvolution(device(), layer, inputs, out);
+        Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
+        ConvolutionShape plain = layer;
+        plain.epilogue = own;
+        rows.otherwise = TENON_TRY(directConvolution(device(), plain, inputs, out));
+        return earlyTiles(device(), tile, product, std::move(rows), own, constants, inputs, out);
+    }
+};
+
 //! Which tiles are worth a trial: of each number of parts the few that come nearest to a block for each multiprocessor.
-std::vector<int32_t> earlyTactics(ProductShape const& matrices)
+std::vector<int32_t> earlyTactics(ProductShape const& matrices, size_t tiles)
 {
     constexpr double kMultiprocessors{132.0}; // Of Hopper's.
     constexpr size_t kOfParts{3};
     std::map<int, std::vector<std::pair<double, int32_t>>> byParts;
-    for (int32_t i = 0; i < static_cast<int32_t>(kEarlyTiles.size()); ++i)
+    for (int32_t i = 0; i < static_cast<int32_t>(tiles); ++i)
     {
         EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(i)];
         auto const blocks = static_cast<double>(earlyBlocks(tile, matrices));
@@ -217,6 +290,21 @@ std::vector<int32_t> earlyTactics(ProductShape const& matrices)
             tactics.push_back(some[i].second);
     }
     return tactics;
+}
+
+std::vector<Offer> offersOfTiles(
+    Problem const& problem, Layout layout, ProductShape const& matrices, std::vector<int32_t> const& tactics)
+{
+    std::vector<Offer> offers;
+    for (int32_t const tactic : tactics)
+    {
+        constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
+        double const products =
+            static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
+        double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
+        offers.push_back(rowsOffer(problem, layout, cost, tactic));
+    }
+    return offers;
 }
 
 //! Why the kernel does not take a problem; empty: it does.
@@ -254,19 +342,34 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& pr
         return refuse(kName, fmt::format("takes columns and depths that are multiples of {}", kEngineGrain));
     if (matrices.rows < kLeastRows)
         return refuse(kName, fmt::format("takes {} rows and more", kLeastRows));
-    std::vector<int32_t> const tactics = matrices.rows > kMostRows ? std::vector<int32_t>{} : earlyTactics(matrices);
+    std::vector<int32_t> const tactics =
+        matrices.rows > kMostRows ? std::vector<int32_t>{} : earlyTactics(matrices, kEarlyTilesOfProducts);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
-    std::vector<Offer> offers;
-    for (int32_t const tactic : tactics)
-    {
-        constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
-        double const products =
-            static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
-        double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
-        offers.push_back(rowsOffer(problem, Layout::kLinear, cost, tactic));
-    }
-    return offers;
+    return offersOfTiles(problem, Layout::kLinear, matrices, tactics);
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const& problem)
+{
+    constexpr char kName[]{"early tiles"};
+    Convolution const& conv = problem.fields<Convolution>();
+    DType const type = problem.output().dtype;
+    if (std::string reason = convolutionRefusal(problem, conv.window(), conv.epilogue); !reason.empty())
+        return refuse(kName, std::move(reason));
+    if (majorOf(*problem.target) != kEngineMajor || (type != DType::kHALF && type != DType::kBF16))
+        return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
+    if (problem.constant(1) == nullptr)
+        return refuse(kName, "takes constant filters, which are there before the kernel before has ended");
+    ConvolutionShape const layer{.window = conv.window(), .groups = conv.nbGroups, .epilogue = conv.epilogue};
+    TensorArg const out{type, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
+    auto const windows = engineWindowsOf(layer, problem.typicalExtents(problem.input(0)), out.extents);
+    if (!windows || out.extents[1] % kEngineGrain != 0)
+        return refuse(kName, "takes windows of two axes over channels by 64, single pixels' by 8");
+    ProductShape const matrices = ltShapeOf(windows->product(layer, out).shape).matrices;
+    std::vector<int32_t> const tactics = earlyTactics(matrices, kEarlyTiles.size());
+    if (tactics.empty())
+        return refuse(kName, "more rows fill the GPU by larger tiles");
+    return offersOfTiles(problem, Layout::kChannelsLast, matrices, tactics);
 }
 
 Result<KernelSpec> buildEarlyProduct(Problem const& problem, Offer const& offer)
@@ -278,11 +381,24 @@ Result<KernelSpec> buildEarlyProduct(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kEarlyCandidates[]{{.layer = MatrixMultiply::kName,
-    .name = "early tiles",
-    .offers = offersOfEarlyProduct,
-    .build = buildEarlyProduct}};
-constexpr CudaKernelEntry kEarlyKernels[]{{"early_product", &loadEarlyProduct}};
+Result<KernelSpec> buildEarlyConvolution(Problem const& problem, Offer const& offer)
+{
+    EarlyChoices const choices{static_cast<int32_t>(offer.tactic)};
+    KernelSpec spec{.kernel = "early_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    Constant const* const filter = problem.constant(1);
+    if (filter != nullptr && dependsOnOrder(filter->extents))
+        spec.packed.push_back(TENON_TRY(packFilter(1, *filter)));
+    return spec;
+}
+
+constexpr Candidate kEarlyCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "early tiles", .offers = offersOfEarlyProduct, .build = buildEarlyProduct},
+    {.layer = Convolution::kName,
+        .name = "early tiles",
+        .offers = offersOfEarlyConvolution,
+        .build = buildEarlyConvolution}};
+constexpr CudaKernelEntry kEarlyKernels[]{
+    {"early_product", &loadEarlyProduct}, {"early_convolution", &loadConvolutionKernel<EarlyConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

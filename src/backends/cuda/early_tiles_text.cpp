@@ -53,7 +53,8 @@ static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d
             int const column = share.column + n * 8 + lane % 4 * 2 + i % 2;
             float sum = 0.0f;
             for (int k = share.firstStep * kDepth; k < (share.firstStep + share.steps) * kDepth; ++k)
-                sum += numberAt(p.a, row, k) * numberAt(p.b, column, k);
+                sum += (IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, share.row), row - share.row, k)
+                                    : numberAt(p.a, row, k)) * numberAt(p.b, column, k);
             d[n][i] = sum;
         }
 }
@@ -118,8 +119,18 @@ static __device__ __forceinline__ void fetchAhead(u64 const (&map)[16], int colu
                  :: "l"(map), "r"(column), "r"(row) : "memory");
 }
 
+//! The rows of a step.
+static __device__ __forceinline__ void fetchRows(
+    EarlyTilesParams const& p, unsigned to, unsigned barrier, WindowAt const& at, int row, int step)
+{
+    if (IS_WINDOWED)
+        return fetchWindows(to, p.a, barrier, p.walk, at, step);
+    fetch(to, p.a, barrier, step * kDepth, row);
+}
+
 static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Share const& share, Ring const& ring)
 {
+    WindowAt const at = IS_WINDOWED ? windowAt(p.walk, share.row) : WindowAt{};
     asm volatile("prefetch.tensormap [%0];" :: "l"(p.a) : "memory");
     int const ahead = share.steps < p.stages ? share.steps : p.stages;
     int depth = share.firstStep * kDepth;
@@ -133,7 +144,7 @@ static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Shar
         fetchAhead(p.b, depth + step * kDepth, share.column);
     awaitFormer();
     for (int step = 0; step < ahead; ++step)
-        fetch(ring.stages + step * kStageBytes, p.a, ring.full + step * 8, depth + step * kDepth, share.row);
+        fetchRows(p, ring.stages + step * kStageBytes, ring.full + step * 8, at, share.row, share.firstStep + step);
     int stage = 0;
     unsigned parity = 0;
     for (int step = ahead; step < share.steps; ++step)
@@ -141,7 +152,7 @@ static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Shar
         waitBarrier(ring.empty + stage * 8, parity);
         unsigned const to = ring.stages + stage * kStageBytes;
         expectBytes(ring.full + stage * 8, kStageBytes);
-        fetch(to, p.a, ring.full + stage * 8, depth + step * kDepth, share.row);
+        fetchRows(p, to, ring.full + stage * 8, at, share.row, share.firstStep + step);
         fetch(to + kBytesOfA, p.b, ring.full + stage * 8, depth + step * kDepth, share.column);
         if (++stage == p.stages)
         {
@@ -378,15 +389,17 @@ extern "C" __global__ void earlyTiles(EarlyTilesParams const) { asm volatile("tr
 std::string earlyTilesText(EarlyTilesForm const& form)
 {
     EarlyTile const& tile = form.tile;
-    std::string text = functionsFor(std::array{DType::kHALF}) + kEarlyTilesParamsText;
+    std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
-                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {};\n",
-        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra);
+                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {};\n",
+        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed);
     text += matrixText();
-    text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}#ifdef TENON_EMULATED\n"
-                        "{}#else\n{}{}#endif\n{}{}#else\n{}#endif\n",
-        copyEngineText(), kEarlyMeasuresText, kEarlyEmulatedText, warpgroupProductText(form.type, tile.columns, true),
-        kEarlyRingText, form.epilogue, kEarlyFinishText, kEarlyElsewhereText);
+    text +=
+        fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"
+                    "{}#else\n{}{}#endif\n{}{}#else\n{}#endif\n",
+            copyEngineText(), windowWalkText(), kEarlyMeasuresText, kEarlyEmulatedText,
+            warpgroupProductText(form.type, tile.columns, true), kEarlyRingText, form.epilogue, kEarlyFinishText,
+            kEarlyElsewhereText);
     return wholeText(text);
 }
 

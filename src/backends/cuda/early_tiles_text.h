@@ -2,6 +2,7 @@
 // fetches its weights while the kernels before it end, and its rows when they are over.
 #pragma once
 
+#include "backends/cuda/engine_windows.h"
 #include "backends/cuda/kernel_text.h"
 
 #include <algorithm>
@@ -9,10 +10,10 @@
 namespace tenon::cuda
 {
 
-//! `extra`: a tensor like the result. Matrices a and b as the copy engine knows them.
+//! `extra`: a tensor like the result. Matrices a and b as the copy engine knows them; a may be windows.
 TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c; int rows;
                     int columns; int steps; int stepsOfPart; int tilesDown; int stages; int isConstantBias; float alpha;
-                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
+                    WindowWalk walk; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
 
 //! A block's results, and how many blocks, a cluster, share them out by depth.
 struct EarlyTile
@@ -60,6 +61,7 @@ struct EarlyTilesForm
     std::string type; //!< Of all operands: "Half" or "Bfloat".
     bool hasBias;
     bool hasExtra;        //!< The epilogue reads a tensor like the result.
+    bool isWindowed;      //!< Rows are windows.
     std::string epilogue; //!< As largeEpilogueText gives it.
 };
 

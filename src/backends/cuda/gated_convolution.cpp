@@ -1,10 +1,12 @@
-// Convolution of single pixels with gated channels, channels last: by small tiles that multiply operands by their gates
-// on the way into the products, or by a pass over the image and a product by the library. Both are tactics.
+// Convolution of single pixels with gated channels, channels last: by small tiles, or, of little depth, by thin tiles,
+// that multiply operands by their gates on the way into the products, or by a pass over the image and a product by the
+// library. All are tactics.
 #include "layers/gated_convolution.h"
 #include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/matrix_text.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/small_step.h"
+#include "backends/cuda/thin_step.h"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,7 @@ namespace
 {
 constexpr size_t kGatedAlignment{256};
 constexpr int32_t kFirstScaled{kByColumns + 1}; //!< From here on tactics are the library's, behind a pass.
+constexpr int32_t kThinGated{64};               //!< By thin tiles.
 
 //! The image times its gate in scratch memory, and a product of that.
 class ScaledStep final : public CudaPrepared
@@ -83,13 +86,20 @@ class GatedConvolutionKernel final : public LayerKernel
             if (auto step = TENON_TRY(gatedProduct(device(), product, gate, isConstant(1), own, out, choices)))
                 return step;
         }
-        LtChoices const tactic{std::max(choices.tactic - kFirstScaled, 0)};
+        bool const isThin = choices.tactic == kThinGated;
+        LtChoices const tactic{isThin ? 0 : std::max(choices.tactic - kFirstScaled, 0)};
         std::array<TensorArg, 2> const operands{x, inputs[gateInput]};
         auto pass = TENON_TRY(pointwiseStep(device(), Expr::input(0) * Expr::input(1), operands, x));
         auto whole = TENON_TRY(libraryProduct(device(), product, own, out, tactic));
         auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<ScaledStep>(std::move(pass), std::move(whole), bytes, gateInput)};
+        std::shared_ptr<Prepared const> scaled =
+            std::make_shared<ScaledStep>(std::move(pass), std::move(whole), bytes, gateInput);
+        if (!isThin)
+            return scaled;
+        int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
+        SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
+        bool const isThere = isConstant(1) && (!shape.hasBias || isConstant(2));
+        return gatedThinProduct(device(), product, gate, isThere, own, out, std::move(scaled));
     }
 };
 
@@ -117,13 +127,19 @@ std::variant<std::vector<Offer>, Refusal> offersOfGated(Problem const& problem)
         return refuse(kName, std::move(reason));
     std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
     double const products = convolutionWork(problem, false);
+    constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
     std::vector<Offer> offers;
     for (int32_t const tactic : gatedTactics(problem, in, layer.product.nbOutputMaps))
     {
-        constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
         double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
         offers.push_back(rowsOffer(problem, Layout::kChannelsLast, cost, tactic));
     }
+    constexpr int64_t kLeastRows{8192}; // Fewer leave multiprocessors without work.
+    int64_t const rows = in[0] * volumeOf({in.begin() + 2, in.end()});
+    if (rows >= kLeastRows
+        && isGatedThin(majorOf(*problem.target), problem.output().dtype, in[1], layer.product.nbOutputMaps))
+        offers.push_back(rowsOffer(
+            problem, Layout::kChannelsLast, costOf(problem, products / kFaster, bytesOf(problem)), kThinGated));
     double const pass =
         costOf(problem, 0.0, 2.0 * static_cast<double>(tenon::bytesOf(problem.output().dtype, volumeOf(in))));
     int32_t const libraryTactics = cublasLt() ? kLtTactics : 1;

@@ -1,6 +1,7 @@
 // Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
 // bias and epilogue in the kernel. How results are tiled are tactics.
 #include "backends/cuda/engine_product.h"
+#include "backends/cuda/engine_windows.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -16,6 +17,7 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 128, .stages = 5, .slots = 2, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
+    LargeTile{.columns = 64, .stages = 7, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
 };
 
 struct LargeChoices
@@ -35,6 +37,7 @@ struct LargeCode
     Grid grid;
     TensorMapType type{kTensorMapHalf};
     EngineMatrix a{};
+    std::optional<EngineWindows> windows{}; //!< In place of a.
     EngineMatrix b{};
     EngineMatrix c{};
     bool hasBias{false};
@@ -67,7 +70,10 @@ class LargeProduct final : public CudaPrepared
             return cudaPrepared(*mOtherwise).launch(at);
         LargeTilesParams params = mParams;
         params.bias = bias;
-        TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
+        if (mCode.windows)
+            TENON_TRY(describeWindows(at, params.a, call.inputs[0], mCode.type, *mCode.windows));
+        else
+            TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
         TENON_TRY(describeMatrix(at, params.b, call.inputs[1], mCode.type, mCode.b));
         TENON_TRY(describeMatrix(at, params.c, call.outputs[0], mCode.type, mCode.c));
         if (mCode.hasExtra)
@@ -81,29 +87,40 @@ class LargeProduct final : public CudaPrepared
     std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
 };
 
-//! By the library where extents, the GPU or addresses are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, StepProduct const& product,
-    std::span<TensorArg const> inputs, TensorArg const& out, LargeChoices const& choices)
+//! What else a product's rows may be, and what makes it where an address is none for the copy engine.
+struct LargeRows
+{
+    std::optional<EngineWindows> windows;
+    std::shared_ptr<Prepared const> otherwise; //!< With the steps of the epilogue that the kernel applies.
+};
+
+Result<LargeTile> largeTileOf(LargeChoices const& choices)
 {
     if (choices.tactic < 0 || choices.tactic >= std::ssize(kLargeTiles))
         return badArgument("tactic {} of a large product", choices.tactic);
-    LargeTile const& tile = kLargeTiles[static_cast<size_t>(choices.tactic)];
-    LtShape const shape = ltShapeOf(product.shape);
-    ProductShape const& matrices = shape.matrices;
-    if (!isForEngine(device.model(), shape, out.dtype))
-        return libraryProduct(device, product, inputs, out, {});
-    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
+    return kLargeTiles[static_cast<size_t>(choices.tactic)];
+}
+
+//! The kernel with as much of the epilogue as it takes, `own`, and steps behind it for the rest.
+Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, LargeTile const& tile,
+    StepProduct const& product, LargeRows rows, Epilogue const& own, std::span<TensorArg const> inputs,
+    TensorArg const& out)
+{
+    ProductShape const matrices = ltShapeOf(product.shape).matrices;
     LargeTilesForm const form{.tile = tile,
         .type = TENON_TRY(storageOf(out.dtype)),
         .isTurnedB = matrices.isTurnedB,
         .hasBias = matrices.hasBias,
         .hasExtra = own.extraInputs() > 0,
+        .isWindowed = rows.windows.has_value(),
         .epilogue = TENON_TRY(largeEpilogueText(own))};
+    if (rows.windows)
+        rows.windows->boxRows = LargeTile::kRows;
     Module const& module = *TENON_TRY(moduleOf(device, largeTilesText(form)));
     LargeCode code{.kernel = TENON_TRY(module.function("largeTiles")),
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, matrices.depth, LargeTile::kRows},
+        .windows = rows.windows,
         .b = matrices.isTurnedB ? EngineMatrix{matrices.columns, matrices.depth, tile.columns}
                                 : EngineMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
         .c = {matrices.rows, matrices.columns, LargeTile::kSlotRows},
@@ -117,11 +134,25 @@ Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, S
     params.tilesAcross = static_cast<int>(blocksOf(matrices.columns, tile.columns));
     params.tiles = params.tilesAcross * static_cast<int>(blocksOf(matrices.rows, LargeTile::kRows));
     params.alpha = product.alpha;
+    if (rows.windows)
+        params.walk = rows.windows->walk;
     code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
         .block = LargeTile::kThreads,
         .sharedBytes = shared};
-    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(otherwise)),
+    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(rows.otherwise)),
         {product.epilogue, own.steps.size()}, inputs, out);
+}
+
+//! By the library where extents, the GPU or addresses are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, StepProduct const& product,
+    std::span<TensorArg const> inputs, TensorArg const& out, LargeChoices const& choices)
+{
+    LargeTile const tile = TENON_TRY(largeTileOf(choices));
+    if (!isForEngine(device.model(), ltShapeOf(product.shape), out.dtype))
+        return libraryProduct(device, product, inputs, out, {});
+    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
+    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
+    return largeTiles(device, tile, product, {{}, std::move(otherwise)}, own, inputs, out);
 }
 
 class LargeProductKernel final : public LayerKernel
@@ -167,8 +198,22 @@ class LargeConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
-        return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
+        TensorArg const& out = outputs[0];
+        LargeChoices const choices = TENON_TRY(choicesOf<LargeChoices>(args()));
+        if (auto const pixels = pixelProduct(layer, inputs[0], out))
+            return largeProduct(device(), *pixels, inputs, out, choices);
+        LargeTile const tile = TENON_TRY(largeTileOf(choices));
+        LargeRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), nullptr};
+        if (!rows.windows)
+            return directConvolution(device(), layer, inputs, out);
+        StepProduct const product = rows.windows->product(layer, out);
+        if (!isForEngine(device().model(), ltShapeOf(product.shape), out.dtype))
+            return directConvolution(device(), layer, inputs, out);
+        Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
+        ConvolutionShape plain = layer;
+        plain.epilogue = own;
+        rows.otherwise = TENON_TRY(directConvolution(device(), plain, inputs, out));
+        return largeTiles(device(), tile, product, std::move(rows), own, inputs, out);
     }
 };
 
@@ -201,15 +246,18 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     if (products < kMinProducts)
         return refuse(kName, "smaller products do not fill the GPU");
     constexpr double kMaxOverMin{1.2};
+    auto const isFor = [&](LargeTile const& tile) {
+        return tile.columns >= kLargeTiles[0].columns || matrices.columns <= tile.columns;
+    };
     double least{workOf(matrices, kLargeTiles[0])};
     for (LargeTile const& tile : kLargeTiles)
-        least = std::min(least, workOf(matrices, tile));
+        least = isFor(tile) ? std::min(least, workOf(matrices, tile)) : least;
     std::vector<Offer> offers;
     for (size_t i = 0; i < kLargeTiles.size(); ++i)
     {
         constexpr double kFaster{100.0}; // Than a tenth of the plain peak.
         double const work = workOf(matrices, kLargeTiles[i]);
-        if (work > kMaxOverMin * least)
+        if (!isFor(kLargeTiles[i]) || work > kMaxOverMin * least)
             continue;
         double const cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i);
         offers.push_back(rowsOffer(problem, layout, cost, static_cast<int64_t>(i))); // That is the cost unless timed.
@@ -235,13 +283,19 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& pr
 std::variant<std::vector<Offer>, Refusal> offersOfLargeConvolution(Problem const& problem)
 {
     constexpr char kName[]{"large tiles"};
-    if (std::string reason = pixelProductRefusal(problem); !reason.empty())
-        return refuse(kName, std::move(reason));
-    Convolution const& layer = problem.fields<Convolution>();
+    Convolution const& conv = problem.fields<Convolution>();
     TensorArg const out{problem.output().dtype, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
-    ConvolutionShape const shape{.window = layer.window(), .epilogue = layer.epilogue};
-    return offersOfLarge(
-        problem, Layout::kChannelsLast, productOf(shape, out, problem.typicalExtents(problem.input(0))[1]).shape);
+    std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
+    ConvolutionShape const shape{.window = conv.window(), .groups = conv.nbGroups, .epilogue = conv.epilogue};
+    std::string reason = pixelProductRefusal(problem);
+    if (reason.empty())
+        return offersOfLarge(problem, Layout::kChannelsLast, productOf(shape, out, in[1]).shape);
+    if (std::string other = convolutionRefusal(problem, shape.window, shape.epilogue); !other.empty())
+        return refuse(kName, std::move(other));
+    auto const windows = problem.constant(1) == nullptr ? std::nullopt : engineWindowsOf(shape, in, out.extents);
+    if (!windows)
+        return refuse(kName, std::move(reason));
+    return offersOfLarge(problem, Layout::kChannelsLast, windows->product(shape, out).shape);
 }
 
 Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)
@@ -256,7 +310,11 @@ Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)
 Result<KernelSpec> buildLargeConvolution(Problem const& problem, Offer const& offer)
 {
     LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "large_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    KernelSpec spec{.kernel = "large_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    Constant const* const filter = problem.constant(1);
+    if (filter != nullptr && dependsOnOrder(filter->extents))
+        spec.packed.push_back(TENON_TRY(packFilter(1, *filter)));
+    return spec;
 }
 
 constexpr Candidate kLargeCandidates[]{

@@ -85,7 +85,8 @@ static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
                 int const column = at.column + n * 8 + lane % 4 * 2 + i % 2;
                 float sum = 0.0f;
                 for (int k = 0; k < p.steps * kDepth && row < (int)p.c[2] && column < p.columns; ++k)
-                    sum += numberAt(p.a, row, k)
+                    sum += (IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, at.row), row - at.row, k)
+                                        : numberAt(p.a, row, k))
                         * (IS_TURNED_B ? numberAt(p.b, column, k) : numberAt(p.b, k, column));
                 d[m][n][i] = sum;
             }
@@ -148,10 +149,14 @@ struct Ring
 };
 
 static __device__ __forceinline__ void fetchStage(
-    LargeTilesParams const& p, Place const& at, unsigned to, unsigned barrier, int depth)
+    LargeTilesParams const& p, Place const& at, WindowAt const& window, unsigned to, unsigned barrier, int step)
 {
+    int const depth = step * kDepth;
     expectBytes(barrier, kStageBytes);
-    fetch(to, p.a, barrier, depth, at.row);
+    if (IS_WINDOWED)
+        fetchWindows(to, p.a, barrier, p.walk, window, step);
+    else
+        fetch(to, p.a, barrier, depth, at.row);
     if (IS_TURNED_B)
         return fetch(to + kBytesOfA, p.b, barrier, depth, at.column);
 #pragma unroll
@@ -168,10 +173,11 @@ static __device__ __forceinline__ void fetchTiles(
     for (int tile = first; tile < p.tiles; tile += stride)
     {
         Place const at = placeOf(p, tile);
+        WindowAt const window = IS_WINDOWED ? windowAt(p.walk, at.row) : WindowAt{};
         for (int step = 0; step < p.steps; ++step)
         {
             waitBarrier(ring.empty + stage * 8, parity);
-            fetchStage(p, at, ring.stages + stage * kStageBytes, ring.full + stage * 8, step * kDepth);
+            fetchStage(p, at, window, ring.stages + stage * kStageBytes, ring.full + stage * 8, step);
             if (++stage == STAGES)
             {
                 stage = 0;
@@ -518,15 +524,17 @@ Result<std::string> largeEpilogueText(Epilogue const& epilogue)
 std::string largeTilesText(LargeTilesForm const& form)
 {
     LargeTile const& tile = form.tile;
-    std::string text = functionsFor(std::array{DType::kHALF}) + kLargeTilesParamsText;
-    text += fmt::format("typedef {} Stored;\n"
-                        "constexpr int BN = {}, STAGES = {}, SLOTS = {};\n"
-                        "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {};\n",
-        form.type, tile.columns, tile.stages, tile.slots, tile.takesTurns, form.isTurnedB, form.hasBias, form.hasExtra);
+    std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kLargeTilesParamsText;
+    text += fmt::format(
+        "typedef {} Stored;\n"
+        "constexpr int BN = {}, STAGES = {}, SLOTS = {};\n"
+        "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {};\n",
+        form.type, tile.columns, tile.stages, tile.slots, tile.takesTurns, form.isTurnedB, form.hasBias, form.hasExtra,
+        form.isWindowed);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",
-        kMeasuresText + std::string{copyEngineText()}, kEmulatedText,
+        kMeasuresText + std::string{copyEngineText()} + std::string{windowWalkText()}, kEmulatedText,
         warpgroupProductText(form.type, tile.columns, form.isTurnedB), kPiecesText, kRingText, form.epilogue,
         kLargeFinishText, kElsewhereText);
     return wholeText(text);

@@ -2,6 +2,7 @@
 // stages that two warpgroups multiply (wgmma), in blocks that stay and go from tile to tile.
 #pragma once
 
+#include "backends/cuda/engine_windows.h"
 #include "backends/cuda/kernel_text.h"
 #include "base/result.h"
 #include "layers/epilogue.h"
@@ -9,10 +10,11 @@
 namespace tenon::cuda
 {
 
-//! Matrices as the copy engine knows them: a, b, the result, and a tensor like it.
+//! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor like it.
 TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; int columns; int steps; int tilesAcross;
-                    int tiles; float alpha; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
-                    alignas(64) unsigned long long c[16]; alignas(64) unsigned long long extra[16];);
+                    int tiles; float alpha; WindowWalk walk; alignas(64) unsigned long long a[16];
+                    alignas(64) unsigned long long b[16]; alignas(64) unsigned long long c[16];
+                    alignas(64) unsigned long long extra[16];);
 
 //! How results are tiled: 128 rows and so many columns at a time.
 struct LargeTile
@@ -23,7 +25,7 @@ struct LargeTile
     static constexpr int kSlotRows{16};    //!< Results are stored in pieces of so many rows,
     static constexpr int kSlotColumns{64}; //!< and columns.
 
-    int columns; //!< 128 or 192.
+    int columns; //!< 64, 128 or 192.
     int stages;
     int slots; //!< Pieces of a warp's results on their way at once: at least 2, and a divisor of its pieces of a tile.
     bool takesTurns; //!< The warpgroups have a tile each, and one multiplies while the other finishes its results.
@@ -45,6 +47,7 @@ struct LargeTilesForm
     bool isTurnedB;   //!< Columns lie behind each other, else rows.
     bool hasBias;
     bool hasExtra;        //!< The epilogue reads a tensor like the result.
+    bool isWindowed;      //!< Rows are windows.
     std::string epilogue; //!< As largeEpilogueText gives it.
 };
 

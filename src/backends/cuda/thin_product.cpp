@@ -1,7 +1,7 @@
 // Convolutions of single pixels with few channels over large images, channels last: products whose time is that of
 // memory, with bias and epilogue in the kernel.
 #include "backends/cuda/matrix_text.h"
-#include "backends/cuda/small_step.h"
+#include "backends/cuda/thin_step.h"
 #include "backends/cuda/thin_tiles_text.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace
 {
 constexpr int64_t kThinPiece{8};
 constexpr int64_t kMaxThinDepth{ThinTilesForm::kGroupDepth * ThinTilesForm::kMaxGroups};
-constexpr int32_t kMajorOfPairs{8};                      // Copies past the registers, and products of bfloat16.
-constexpr std::array<int64_t, 2> kThinColumns{256, 128}; //!< Of a block at most: tactics.
+constexpr int64_t kMaxGatedDepth{ThinTilesForm::kGroupDepth * ThinTilesForm::kMaxGatedGroups};
+constexpr int32_t kMajorOfPairs{8}; // Copies past the registers, and products of bfloat16.
 
 struct ThinChoices
 {
@@ -26,21 +26,23 @@ struct ThinChoices
     }
 };
 
-bool isThin(int32_t major, DType type, int64_t depth, int64_t columns)
+bool isThin(int32_t major, DType type, int64_t depth, int64_t columns, int64_t most = kMaxThinDepth)
 {
-    return major >= kMajorOfPairs && (type == DType::kHALF || type == DType::kBF16) && depth > 0
-        && depth <= kMaxThinDepth && depth % kThinPiece == 0 && columns % kThinPiece == 0;
+    return major >= kMajorOfPairs && (type == DType::kHALF || type == DType::kBF16) && depth > 0 && depth <= most
+        && depth % kThinPiece == 0 && columns % kThinPiece == 0;
 }
 
 class ThinStep final : public CudaPrepared
 {
   public:
-    ThinStep(ThinTilesParams const& params, Grid const& grid, void* code, size_t extras,
+    //! `gate`: the input that has gates; 0: none.
+    ThinStep(ThinTilesParams const& params, Grid const& grid, void* code, size_t extras, size_t gate,
         std::shared_ptr<Prepared const> otherwise)
         : mParams{params},
           mGrid{grid},
           mCode{code},
           mExtras{extras},
+          mGate{gate},
           mOtherwise{std::move(otherwise)}
     {
     }
@@ -63,6 +65,8 @@ class ThinStep final : public CudaPrepared
             params.extra[i] = at.call.inputs[kFirstExtra + i];
             all |= reinterpret_cast<uintptr_t>(params.extra[i]);
         }
+        params.gate = mGate != 0 ? at.call.inputs[mGate] : nullptr;
+        all |= reinterpret_cast<uintptr_t>(params.gate);
         return all % kWide != 0 ? cudaPrepared(*mOtherwise).launch(at) : launchKernel(at, mCode, mGrid, params);
     }
 
@@ -71,8 +75,63 @@ class ThinStep final : public CudaPrepared
     Grid mGrid;
     void* mCode;
     size_t mExtras;
+    size_t mGate;
     std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that are no multiples of 16.
 };
+
+//! As many blocks as fit at once go from rows to rows, their columns in shared memory.
+Grid thinGrid(CudaDevice const& device, ThinTilesParams& params, ThinTilesForm const& form, int64_t most)
+{
+    constexpr int64_t kBlocksOfMultiprocessor{4};
+    int64_t const shares = tilesOf(params.columns, most);
+    params.columnsOfBlock = static_cast<int>(
+        tilesOf(tilesOf(params.columns, shares), ThinTilesForm::kGroupColumns) * ThinTilesForm::kGroupColumns);
+    int64_t const across = tilesOf(params.columns, params.columnsOfBlock);
+    int64_t const down = tilesOf(params.rows, ThinTilesForm::kRows * ThinTilesForm::kThreads / 32);
+    int64_t const atOnce = std::max<int64_t>(kBlocksOfMultiprocessor * device.model().multiprocessors, across);
+    return {.x = static_cast<unsigned>(std::clamp<int64_t>(atOnce / across, 1, std::max<int64_t>(down, 1))),
+        .y = static_cast<unsigned>(across),
+        .block = ThinTilesForm::kThreads,
+        .sharedBytes = static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, params.columnsOfBlock))};
+}
+
+//! What of a product is the kernel's: rows, gates and epilogue, and what makes it for addresses that are not aligned.
+struct ThinCase
+{
+    ProductShape matrices;
+    bool isConstantB;
+    std::optional<SmallGate> gate;
+    Epilogue own;
+    std::shared_ptr<Prepared const> otherwise;
+};
+
+Result<std::shared_ptr<Prepared const>> thinTiles(
+    CudaDevice const& device, ThinCase of, DType type, int64_t columnsOfBlock)
+{
+    ThinTilesForm const form{.type = TENON_TRY(storageOf(type)),
+        .groups = static_cast<int>(tilesOf(of.matrices.depth, ThinTilesForm::kGroupDepth)),
+        .isGated = of.gate.has_value(),
+        .epilogue = TENON_TRY(wideEpilogueText(of.own))};
+    Module const& module = *TENON_TRY(moduleOf(device, thinTilesText(form)));
+    void* const code = TENON_TRY(module.function("thinTiles"));
+    ThinTilesParams params{};
+    params.rows = of.matrices.rows;
+    params.columns = static_cast<int>(of.matrices.columns);
+    params.depth = static_cast<int>(of.matrices.depth);
+    params.hasBias = of.matrices.hasBias ? 1 : 0;
+    params.isConstantB = of.isConstantB ? 1 : 0;
+    if (of.gate)
+    {
+        params.pixels = static_cast<int>(of.gate->pixels);
+        params.ofImage = of.gate->isOfAll ? 0 : params.depth;
+    }
+    Grid const grid = thinGrid(device, params, form, columnsOfBlock);
+    // Of all steps that have the same text.
+    TENON_TRY(allowShared(device, code,
+        static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, static_cast<int>(kThinColumns[0])))));
+    return std::shared_ptr<Prepared const>{std::make_shared<ThinStep>(params, grid, code,
+        static_cast<size_t>(of.own.extraInputs()), of.gate ? of.gate->input : 0, std::move(of.otherwise))};
+}
 
 class ThinConvolutionKernel final : public ConvolutionKernel
 {
@@ -94,43 +153,11 @@ class ThinConvolutionKernel final : public ConvolutionKernel
             || !isSmall(matrices.columns * kMaxThinDepth) || product.alpha != 1.0F)
             return libraryProduct(device(), product, inputs, out, {});
         Epilogue const own = ownSteps(product.epilogue, inputs, out);
-        auto otherwise = TENON_TRY(libraryProduct(device(), {product.shape, 1.0F, own}, inputs, out, {}));
-        ThinTilesForm const form{.type = TENON_TRY(storageOf(out.dtype)),
-            .groups = static_cast<int>(tilesOf(matrices.depth, ThinTilesForm::kGroupDepth)),
-            .epilogue = TENON_TRY(wideEpilogueText(own))};
-        Module const& module = *TENON_TRY(moduleOf(device(), thinTilesText(form)));
-        void* const code = TENON_TRY(module.function("thinTiles"));
-        ThinTilesParams params{};
-        params.rows = matrices.rows;
-        params.columns = static_cast<int>(matrices.columns);
-        params.depth = static_cast<int>(matrices.depth);
-        params.hasBias = matrices.hasBias ? 1 : 0;
-        params.isConstantB = isConstant(1) && (params.hasBias == 0 || isConstant(2)) ? 1 : 0;
-        Grid const grid = arranged(params, form, kThinColumns[static_cast<size_t>(choices.tactic)]);
-        // Of all steps that have the same text.
-        TENON_TRY(allowShared(device(), code,
-            static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, static_cast<int>(kThinColumns[0])))));
-        return withRest(device(),
-            std::make_shared<ThinStep>(
-                params, grid, code, static_cast<size_t>(own.extraInputs()), std::move(otherwise)),
-            {product.epilogue, own.steps.size()}, inputs, out);
-    }
-
-  private:
-    //! As many blocks as fit at once go from rows to rows, their columns in shared memory.
-    Grid arranged(ThinTilesParams& params, ThinTilesForm const& form, int64_t most) const
-    {
-        constexpr int64_t kBlocksOfMultiprocessor{4};
-        int64_t const shares = tilesOf(params.columns, most);
-        params.columnsOfBlock = static_cast<int>(
-            tilesOf(tilesOf(params.columns, shares), ThinTilesForm::kGroupColumns) * ThinTilesForm::kGroupColumns);
-        int64_t const across = tilesOf(params.columns, params.columnsOfBlock);
-        int64_t const down = tilesOf(params.rows, ThinTilesForm::kRows * ThinTilesForm::kThreads / 32);
-        int64_t const atOnce = std::max<int64_t>(kBlocksOfMultiprocessor * device().model().multiprocessors, across);
-        return {.x = static_cast<unsigned>(std::clamp<int64_t>(atOnce / across, 1, std::max<int64_t>(down, 1))),
-            .y = static_cast<unsigned>(across),
-            .block = ThinTilesForm::kThreads,
-            .sharedBytes = static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, params.columnsOfBlock))};
+        ThinCase of{matrices, isConstant(1) && (!matrices.hasBias || isConstant(2)), {}, own, nullptr};
+        of.otherwise = TENON_TRY(libraryProduct(device(), {product.shape, 1.0F, own}, inputs, out, {}));
+        auto step =
+            TENON_TRY(thinTiles(device(), std::move(of), out.dtype, kThinColumns[static_cast<size_t>(choices.tactic)]));
+        return withRest(device(), std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
     }
 };
 
@@ -169,6 +196,28 @@ constexpr Candidate kThinCandidates[]{
     {.layer = Convolution::kName, .name = "thin tiles", .offers = offersOfThin, .build = buildThin}};
 constexpr CudaKernelEntry kThinKernels[]{{"thin_convolution", &loadConvolutionKernel<ThinConvolutionKernel>}};
 } // namespace
+
+bool isGatedThin(int32_t major, DType type, int64_t depth, int64_t columns)
+{
+    int64_t const groups = tilesOf(depth, ThinTilesForm::kGroupDepth);
+    int64_t const columnsOfBlock =
+        tilesOf(std::min(columns, kThinColumns[0]), ThinTilesForm::kGroupColumns) * ThinTilesForm::kGroupColumns;
+    return isThin(major, type, depth, columns, kMaxGatedDepth)
+        && ThinTilesForm::sharedBytes(static_cast<int>(groups), static_cast<int>(columnsOfBlock)) <= leastShared(major);
+}
+
+Result<std::shared_ptr<Prepared const>> gatedThinProduct(CudaDevice const& device, StepProduct const& product,
+    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
+    std::shared_ptr<Prepared const> otherwise)
+{
+    ProductShape const matrices = ltShapeOf(product.shape).matrices;
+    if (!isGatedThin(device.model().major, out.dtype, matrices.depth, matrices.columns) || product.alpha != 1.0F
+        || !isSmall(matrices.columns * kMaxGatedDepth) || !isSmall(matrices.rows) || gate.pixels <= 0
+        || ownSteps(product.epilogue, inputs, out).steps.size() != product.epilogue.steps.size())
+        return otherwise;
+    return thinTiles(
+        device, {matrices, isConstantB, gate, product.epilogue, std::move(otherwise)}, out.dtype, kThinColumns[0]);
+}
 
 } // namespace tenon::cuda
 

@@ -52,6 +52,29 @@ static __device__ __forceinline__ void loadRows(ThinTilesParams const& p, Eight 
                 ? *(Eight const*)((Stored const*)p.a + (row + half * 8) * p.depth + g * 32 + at) : Eight{};
         }
 }
+//! Multiplies what has been loaded by the gates of its images, each product rounded.
+static __device__ __forceinline__ void gateRows(ThinTilesParams const& p, Eight (&a)[GROUPS][2], i64 row)
+{
+    int const at = (int)threadIdx.x % 4 * 8;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+    {
+        if (row + half * 8 >= p.rows)
+            continue;
+        int const image = (int)((unsigned)(row + half * 8) / (unsigned)p.pixels);
+        Stored const* const gates = (Stored const*)p.gate + (i64)image * p.ofImage + at;
+#pragma unroll
+        for (int g = 0; g < GROUPS; ++g)
+        {
+            if (g * 32 + at >= p.depth)
+                continue;
+            Eight const gate = *(Eight const*)(gates + g * 32);
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                a[g][half].v[k] = timesPair(a[g][half].v[k], gate.v[k], Stored{});
+        }
+    }
+}
 static __device__ __forceinline__ void finishEight(
     ThinTilesParams const& p, float (&v)[8], Pack<Stored, 8> const& bias, i64 row, int column)
 {
@@ -95,6 +118,8 @@ TENON_EARLY_KERNEL(__launch_bounds__(THREADS), thinTiles, ThinTilesParams)
                 a[g][half] = next[g][half];
         if (turn + 1 < turns)
             loadRows(p, next, row + stride);
+        if (IS_GATED)
+            gateRows(p, a, row);
         for (int group = 0; group < own; group += 32)
         {
             float d[4][4] = {};
@@ -140,8 +165,9 @@ TENON_EARLY_KERNEL(__launch_bounds__(THREADS), thinTiles, ThinTilesParams)
 std::string thinTilesText(ThinTilesForm const& form)
 {
     std::string text = functionsFor(std::array{DType::kHALF}) + kThinTilesParamsText;
-    text += fmt::format("typedef {} Stored;\nconstexpr int GROUPS = {}, PITCH = {}, THREADS = {};\n", form.type,
-        form.groups, ThinTilesForm::pitch(form.groups), ThinTilesForm::kThreads);
+    text += fmt::format("typedef {} Stored;\nconstexpr int GROUPS = {}, PITCH = {}, THREADS = {};\n"
+                        "constexpr bool IS_GATED = {};\n",
+        form.type, form.groups, ThinTilesForm::pitch(form.groups), ThinTilesForm::kThreads, form.isGated);
     text += matrixText();
     return wholeText(text + form.epilogue + kThinTilesText);
 }

@@ -197,6 +197,11 @@ struct LaunchConfig //!< CUlaunchConfig
     FUNCTION(cuModuleUnload, (void* module))                                                                           \
     FUNCTION(cuModuleGetFunction, (void** function, void* module, char const* name))                                   \
     FUNCTION(cuFuncSetAttribute, (void* function, FunctionAttribute attribute, int value))                             \
+    FUNCTION(cuTensorMapEncodeIm2col,                                                                                  \
+        (TensorMap * map, TensorMapType type, unsigned rank, void* address, uint64_t const* extents,                   \
+            uint64_t const* strides, int const* lowerCorner, int const* upperCorner, unsigned channels,                \
+            unsigned pixels, unsigned const* elementStrides, TensorMapInterleave interleave, TensorMapSwizzle swizzle, \
+            TensorMapPromotion promotion, TensorMapFill fill))                                                         \
     FUNCTION(cuTensorMapEncodeTiled,                                                                                   \
         (TensorMap * map, TensorMapType type, unsigned rank, void* address, uint64_t const* extents,                   \
             uint64_t const* strides, unsigned const* box, unsigned const* elementStrides,                              \

@@ -262,3 +262,43 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
     map[3] = strides[0];
     return kSuccess;
 }
+
+//! Of images with elements of two bytes; what emulated kernels read of a map: engine_windows.cpp.
+TENON_FAKE_CUDA int cuTensorMapEncodeIm2col(uint64_t* map, int type, unsigned rank, void* address,
+    uint64_t const* extents, uint64_t const* strides, int const* lowerCorner, int const* upperCorner, unsigned channels,
+    unsigned pixels, unsigned const* elementStrides, int interleave, int swizzle, int, int)
+{
+    TENON_FAKE_ENTER(cuTensorMapEncodeIm2col);
+    constexpr uint64_t kGrain{16};
+    constexpr unsigned kRank{4};
+    constexpr unsigned kMostPixels{256};
+    constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
+    constexpr unsigned kMostStride{8};
+    constexpr int kHalf{6};
+    constexpr int kBfloat{9};
+    constexpr int kSwizzle128{3};
+    if (rank != kRank || (type != kHalf && type != kBfloat) || std::count(extents, extents + rank, 0U) != 0)
+        return kInvalidValue;
+    bool isRight = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && reinterpret_cast<uintptr_t>(map) % 64 == 0
+        && channels == kSwizzled && pixels > 0 && pixels <= kMostPixels && interleave == 0 && swizzle == kSwizzle128;
+    for (unsigned axis = 0; axis < kRank - 1; ++axis)
+        isRight = isRight && strides[axis] % kGrain == 0;
+    for (unsigned axis = 0; axis < kRank; ++axis)
+        isRight = isRight && elementStrides[axis] >= 1 && elementStrides[axis] <= kMostStride;
+    for (unsigned axis = 0; axis < 2; ++axis)
+        isRight = isRight && lowerCorner[axis] >= -128 && lowerCorner[axis] <= 127 && upperCorner[axis] >= -128
+            && upperCorner[axis] <= 127;
+    if (!isRight)
+        return kInvalidValue;
+    std::fill_n(map, 16, 0);
+    map[0] = reinterpret_cast<uint64_t>(address);
+    std::copy_n(extents, kRank, map + 1);
+    std::copy_n(strides, kRank - 1, map + 5);
+    for (unsigned axis = 0; axis < 2; ++axis)
+    {
+        map[8 + axis] = static_cast<uint64_t>(int64_t{lowerCorner[axis]});
+        map[10 + axis] = static_cast<uint64_t>(int64_t{upperCorner[axis]});
+        map[12 + axis] = elementStrides[1 + axis];
+    }
+    return kSuccess;
+}
