@@ -1,5 +1,5 @@
-// Products of few rows with weights on Hopper, and convolutions, in half precision: weights are fetched while the kernels
-// before end. How results are tiled are tactics.
+// Products of few rows with weights on Hopper, and convolutions, in half precision: weights are fetched while the
+// kernels before end. How results are tiled are tactics.
 #include "backends/cuda/early_tiles_text.h"
 #include "backends/cuda/engine_product.h"
 #include "backends/cuda/engine_windows.h"

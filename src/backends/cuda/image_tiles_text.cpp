@@ -15,7 +15,7 @@ namespace
 //! pooled, IS_POOLED; BLOCKS of a multiprocessor; SHARED bytes. Types Source and Stored.
 constexpr char kImageMeasuresText[]{R"(
 constexpr int kThreads = 256;
-constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, the last one of a row may be none.
+constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, a row's last one may be none.
 constexpr int kSteps = (kChunks + 1) / 2;
 constexpr int kPitch = kSteps * 16 + 8; // Of weights; the eight keep neighbouring rows off one bank.
 constexpr int kPatchRows = 15 * SY + KH, kPatchColumns = 15 * SX + kChunksOfRow * 2;
