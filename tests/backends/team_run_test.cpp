@@ -39,6 +39,7 @@ class TestKernel final : public HostPrepared
     }
     bool meets(int32_t) const noexcept override
     {
+        ++mAsked;
         return mMeets;
     }
     bool isCollective() const noexcept override
@@ -50,11 +51,18 @@ class TestKernel final : public HostPrepared
         return mWork(lane);
     }
 
+    //! How often meets() was called.
+    int32_t asked() const
+    {
+        return mAsked;
+    }
+
   private:
     Work mWork;
     bool mIsCollective;
     int32_t mStages;
     bool mMeets;
+    mutable std::atomic<int32_t> mAsked{0};
 };
 
 //! Launches for the CPU's device.
@@ -94,6 +102,13 @@ class Steps
         options.observer = observer;
         failure = {};
         return allBackends().front().device(0).run(mLaunches, options, failure);
+    }
+
+    //! How often the run asked whether lanes have to meet.
+    int32_t asked() const
+    {
+        return std::accumulate(mKernels.begin(), mKernels.end(), 0,
+            [](int32_t sum, TestKernel const& kernel) { return sum + kernel.asked(); });
     }
 
     RunFailure failure;
@@ -559,6 +574,18 @@ TEST(TeamRun, helpersLeaveWhenOtherRunsCome)
     EXPECT_GT(sharesOfOthers(false, false), 1);
     EXPECT_LE(sharesOfOthers(true, false), 1) << "the share at which it leaves";
     EXPECT_GT(sharesOfOthers(true, true), 1);
+}
+
+//! What lies between custom layers, which one thread calls, does not look at the whole run again each time.
+TEST(TeamRun, aRunAsksOnceWhoMayLeave)
+{
+    constexpr int32_t kSteps{200};
+    Steps steps;
+    for (int32_t i = 0; i < kSteps; ++i)
+        steps.add(0, nothing, false, 2.0F, i % 2 == 0);
+    ASSERT_TRUE(steps.run(2));
+    EXPECT_LE(steps.asked(), 2 * kSteps);
+    EXPECT_GE(steps.asked(), kSteps / 2);
 }
 
 //! A helper that leaves may be the one that opens the next round, while the calling thread sleeps: nobody else would

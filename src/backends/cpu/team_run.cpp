@@ -59,10 +59,11 @@ void TeamRun::runCollective()
     begin(mNext);
     if (mLanes == 1)
         return runOnOneLane();
-    mMayLeave = std::ranges::none_of(mLaunches, [this](Launch const& launch) {
-        HostPrepared const& prepared = hostPrepared(*launch.prepared);
-        return prepared.isCollective() && prepared.meets(mLanes);
-    });
+    if (!mMayLeave)
+        mMayLeave = std::ranges::none_of(mLaunches, [this](Launch const& launch) {
+            HostPrepared const& prepared = hostPrepared(*launch.prepared);
+            return prepared.isCollective() && prepared.meets(mLanes);
+        });
     mOpened = mWoken = Clock::now();
     mBoard.start(mLanes);
     mBoard.open(!mRound.meets, true);
@@ -122,7 +123,7 @@ std::optional<bool> TeamRun::doOthersShares(int32_t own, uint32_t round, TeamBar
 
 bool TeamRun::doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& barrier)
 {
-    bool const isLeaving = own > 0 && mMayLeave && mTeam.leaves(own);
+    bool const isLeaving = own > 0 && *mMayLeave && mTeam.leaves(own);
     runShare(share, barrier);
     if (mBoard.finish())
     {

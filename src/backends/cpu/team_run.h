@@ -99,7 +99,7 @@ class TeamRun
     size_t mNext{0};         //!< First step not yet run.
     size_t mDecidedUntil{0}; //!< Of a region with several streams that runs step by step.
     int32_t mLanes{1};
-    bool mMayLeave{false}; //!< No step needs all lanes.
+    std::optional<bool> mMayLeave; //!< No step needs all lanes; asked once, at the first that several share.
     Round mRound;
     std::optional<LineChain> mChain; //!< Of the round.
     ShareBoard mBoard;
