@@ -8,7 +8,6 @@
 #include <map>
 #include <queue>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace tenon
@@ -23,10 +22,15 @@ struct Placed
     ArenaBlock life;
 };
 
+bool areBeside(OneStream const& a, OneStream const& b) noexcept
+{
+    return a.region >= 0 && a.region == b.region && a.stream != b.stream;
+}
+
 bool liveTogether(ArenaBlock const& a, ArenaBlock const& b) noexcept
 {
-    bool const areBeside = a.region >= 0 && a.region == b.region && a.stream != b.stream;
-    return areBeside || (a.first <= b.last && b.first <= a.last);
+    return (a.first <= b.last && b.first <= a.last) || areBeside(a.begin, b.begin) || areBeside(a.begin, b.end)
+        || areBeside(a.end, b.begin) || areBeside(a.end, b.end);
 }
 
 //! Start of the tightest gap of at least `bytes` between those blocks of `placed`, sorted by begin, that live together
@@ -117,17 +121,14 @@ class Sweep
 //! Blocks of one stream in a split region live as long as the region does: others run beside it in any order.
 std::vector<ArenaBlock> wholeRegions(std::span<ArenaBlock const> blocks)
 {
-    std::map<int32_t, std::pair<int32_t, int32_t>> spans;
-    for (ArenaBlock const& block : blocks)
-        if (block.region >= 0)
-        {
-            auto const [span, isNew] = spans.try_emplace(block.region, block.first, block.last);
-            span->second = {std::min(span->second.first, block.first), std::max(span->second.second, block.last)};
-        }
     std::vector<ArenaBlock> whole(blocks.begin(), blocks.end());
     for (ArenaBlock& block : whole)
-        if (block.region >= 0)
-            std::tie(block.first, block.last) = spans.at(block.region);
+        for (OneStream const& one : {block.begin, block.end})
+            if (one.region >= 0)
+            {
+                block.first = std::min(block.first, one.first);
+                block.last = std::max(block.last, one.last);
+            }
     return whole;
 }
 

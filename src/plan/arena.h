@@ -10,15 +10,24 @@
 namespace tenon
 {
 
+//! A split region in which one stream alone touches a block: no block of another stream there may overlap, as its steps
+//! come in any order; those of the same stream may, by their spans.
+struct OneStream
+{
+    int32_t region{-1}; //!< None.
+    int32_t stream{0};
+    int32_t first{0}; //!< Steps of the region.
+    int32_t last{-1};
+};
+
 struct ArenaBlock
 {
     int64_t bytes{0};
     int32_t first{0}; //!< Step that writes it first.
     int32_t last{0};  //!< Last step that touches it, ≥ first.
-    //! Where all that touches it is one stream's in one split region: no block of another stream there may overlap.
-    int32_t region{-1};
-    int32_t stream{0};
     Place place{Place::kDevice};
+    OneStream begin{}; //!< Where it begins ...
+    OneStream end{};   //!< ... and where it ends.
 };
 
 struct ArenaLayout

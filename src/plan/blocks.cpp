@@ -47,28 +47,42 @@ class BlockPlanner
         }
         addStaging();
         for (size_t i = 0; i < mResult.blocks.size(); ++i)
-            settleStreams(mResult.blocks[i], mTouches[i]);
+            settleRegions(mResult.blocks[i], mTouches[i]);
         return std::move(mResult);
     }
 
   private:
-    //! Which streams touch some memory.
-    struct Streams
-    {
-        static constexpr int32_t kNobody{-1};
-        static constexpr int32_t kSeveral{-2};
-        int32_t one{kNobody}; //!< The only one.
+    static constexpr int32_t kNobody{-1};
+    static constexpr int32_t kSeveral{-2};
 
-        void add(int32_t stream) noexcept
-        {
-            if (stream != kNobody)
-                one = one == kNobody || one == stream ? stream : kSeveral;
-        }
-        void add(Streams const& others) noexcept
-        {
-            add(others.one);
-        }
+    //! In a split region: the only stream that touches some memory, or kSeveral.
+    struct Touch
+    {
+        int32_t region;
+        int32_t stream;
     };
+    using Touches = std::vector<Touch>;
+
+    void touch(Touches& touches, int32_t step) const
+    {
+        int32_t const region = mRegionOf[asSize(step)];
+        int32_t const stream = mProgram.steps[asSize(step)].stream;
+        if (!mRegions[asSize(region)].isSplit)
+            return;
+        if (touches.empty() || touches.back().region != region) // Steps come in order.
+            touches.push_back({region, stream});
+        else if (touches.back().stream != stream)
+            touches.back().stream = kSeveral;
+    }
+
+    static int32_t streamIn(Touches const& touches, int32_t region) noexcept
+    {
+        int32_t found{kNobody};
+        for (Touch const& each : touches)
+            if (each.region == region)
+                found = found == kNobody || found == each.stream ? each.stream : kSeveral;
+        return found;
+    }
 
     int32_t root(int32_t tensor) const
     {
@@ -79,7 +93,7 @@ class BlockPlanner
     void findLives()
     {
         mLives.assign(mProgram.tensors.size(), {0, -1, -1});
-        mStreamsOf.resize(mProgram.tensors.size());
+        mTouchesOf.resize(mProgram.tensors.size());
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
             auto const step = static_cast<int32_t>(i);
@@ -87,13 +101,13 @@ class BlockPlanner
                 if (input >= 0)
                 {
                     mLives[asSize(root(input))].last = step;
-                    mStreamsOf[asSize(root(input))].add(mProgram.steps[i].stream);
+                    touch(mTouchesOf[asSize(root(input))], step);
                 }
             for (int32_t const output : mProgram.steps[i].outputs)
             {
                 ArenaBlock& life = mLives[asSize(root(output))];
                 life = {0, life.first < 0 ? step : life.first, step};
-                mStreamsOf[asSize(root(output))].add(mProgram.steps[i].stream);
+                touch(mTouchesOf[asSize(root(output))], step);
             }
         }
         for (size_t i = mProgram.controls.size(); i-- > 0;) // Inner ones first.
@@ -114,24 +128,27 @@ class BlockPlanner
         }
     }
 
-    //! A block that lives in one split region for one stream says so; others live to the ends of such regions, where
-    //! steps of other streams run beside those that touch them.
-    void settleStreams(ArenaBlock& block, Streams const& streams) const
+    //! A block that begins or ends in a split region where one stream alone touches it says so; others live to the ends
+    //! of such regions, where steps of other streams run beside those that touch them.
+    void settleRegions(ArenaBlock& block, Touches const& touches) const
     {
         if (block.first < 0)
             return;
         int32_t const from = mRegionOf[asSize(block.first)];
         int32_t const to = mRegionOf[asSize(block.last)];
-        if (from == to && mRegions[asSize(from)].isSplit && streams.one >= 0)
-        {
-            block.region = from;
-            block.stream = streams.one;
-            return;
-        }
-        if (mRegions[asSize(from)].isSplit)
+        block.begin = oneStream(from, touches);
+        block.end = oneStream(to, touches);
+        if (mRegions[asSize(from)].isSplit && block.begin.region < 0)
             block.first = mRegions[asSize(from)].first;
-        if (mRegions[asSize(to)].isSplit)
+        if (mRegions[asSize(to)].isSplit && block.end.region < 0)
             block.last = mRegions[asSize(to)].last - 1;
+    }
+
+    OneStream oneStream(int32_t index, Touches const& touches) const
+    {
+        Region const& region = mRegions[asSize(index)];
+        int32_t const stream = streamIn(touches, index);
+        return stream < 0 ? OneStream{} : OneStream{index, stream, region.first, region.last - 1};
     }
 
     void addOutput(PlanStep const& step, int32_t position)
@@ -150,7 +167,8 @@ class BlockPlanner
             mResult.members.emplace_back();
             mTouches.emplace_back();
         }
-        mTouches[asSize(block)].add(mStreamsOf[asSize(tensor)]);
+        Touches const& mine = mTouchesOf[asSize(tensor)];
+        mTouches[asSize(block)].insert(mTouches[asSize(block)].end(), mine.begin(), mine.end());
         mResult.blocks[asSize(block)].last = std::max(mResult.blocks[asSize(block)].last, life.last);
         mResult.members[asSize(block)].push_back(tensor);
         mResult.blockOf[asSize(tensor)] = block;
@@ -186,7 +204,7 @@ class BlockPlanner
             mResult.blocks.push_back({0, writer, writer});
             mResult.blocks.back().place = mProgram.tensors[asSize(tensor)].place;
             mResult.members.push_back({tensor});
-            mTouches.emplace_back().add(mProgram.steps[asSize(writer)].stream);
+            touch(mTouches.emplace_back(), writer);
         }
     }
 
@@ -196,8 +214,8 @@ class BlockPlanner
     BlockPlan mResult;
     std::vector<int32_t> mRoots;
     std::vector<ArenaBlock> mLives;  //!< By root.
-    std::vector<Streams> mStreamsOf; //!< By root.
-    std::vector<Streams> mTouches;   //!< By block.
+    std::vector<Touches> mTouchesOf; //!< By root.
+    std::vector<Touches> mTouches;   //!< By block.
     std::vector<Region> mRegions;
     std::vector<int32_t> mRegionOf; //!< By step.
 };

@@ -196,6 +196,30 @@ class StreamPlanner
         }
     }
 
+    //! Puts off what the run's own stream would do beside others although it stands behind the first step that waits for
+    //! them: that step would wait for it, too, and what memory the branches leave would live as long. Not while the
+    //! own stream has less to do than another.
+    void putOff(Parts& parts)
+    {
+        if (parts.later.empty())
+            return;
+        int32_t const end = parts.later.front();
+        std::vector<float> work(asSize(mLimit) + 1);
+        for (Branch const& branch : parts.branches)
+            for (int32_t const at : branch.steps)
+                if (branch.stream != 0 || at < end)
+                    work[asSize(branch.stream)] += step(at).cost;
+        if (work[0] < std::ranges::max(work))
+            return;
+        for (Branch& branch : parts.branches)
+            if (branch.stream == 0)
+                std::erase_if(branch.steps, [&](int32_t at) {
+                    if (at > end)
+                        parts.later.push_back(at);
+                    return at > end;
+                });
+    }
+
     void assignGap(int32_t from, int32_t to)
     {
         constexpr int32_t kMaxRounds{64}; // Each looks at all that the one before has left.
@@ -205,6 +229,7 @@ class StreamPlanner
             if (std::ranges::count_if(parts.branches, &Branch::isLong) > 1)
             {
                 spread(parts.branches);
+                putOff(parts);
                 fence(from);
                 fence(to);
             }

@@ -85,6 +85,30 @@ TEST(Streams, branchesThatAreLongEnoughGetStreamsOfTheirOwn)
     EXPECT_TRUE(regions[1].isSplit && !regions[0].isSplit && !regions[2].isSplit);
 }
 
+//! A step that waits for branches does not wait for what could as well come behind it.
+TEST(Streams, aRegionEndsWhereItsBranchesMeet)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {-1, 3});
+    std::vector<Reg> const extents = builder.extentsOf(x);
+    auto const scaled = [&](int32_t from, float cost) {
+        int32_t const to = builder.activation(extents);
+        builder.step("scale", {from}, {to}).cost = cost;
+        return to;
+    };
+    auto const sum = [&](int32_t a, int32_t b, int32_t to) { return builder.step("add", {a, b}, {to}), to; };
+    int32_t const trunk = scaled(x, 40.0F);
+    int32_t const aside = scaled(trunk, 30.0F);
+    int32_t const main = scaled(scaled(trunk, 40.0F), 40.0F);
+    int32_t const met = sum(main, aside, builder.activation(extents));
+    int32_t const behind = scaled(scaled(main, 40.0F), 40.0F);
+    sum(met, behind, builder.output("y", extents));
+    Program const program = withStreams(*builder.finish(), -1);
+    EXPECT_EQ(streamsOf(program), (std::vector<int32_t>{0, 1, 0, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(fencesOf(program).at(1), 4U);
+    EXPECT_EQ(program.steps[4].kernel, "add");
+}
+
 TEST(Streams, shortBranchesAndChainsStayInTheRunsOwn)
 {
     for (auto const& plan : {parting(3, 1, 5.0F), parting(1, 9, 100.0F)})
@@ -147,6 +171,94 @@ TEST(Streams, stepsOfABranchShareMemory)
     ASSERT_TRUE(bound);
     int64_t const block = std::ranges::max(bound->blocks, {}, &ArenaBlock::bytes).bytes;
     EXPECT_LE(bound->layout.bytes, 8 * ((block + 63) / 64 * 64)); // Not one for each of the 80.
+}
+
+//! What is read behind the region takes its memory when it is written, not when the region begins.
+TEST(Streams, whatABranchLeavesSharesTheMemoryOfItsEarlierSteps)
+{
+    auto const plan = parting(2, 4, 40.0F);
+    plan->programs.front() = withStreams(*plan, -1);
+    BlockPlan const blocks = planBlocks(*plan, plan->programs.front(), false);
+    auto const bound = boundArena(*plan, plan->programs.front(), blocks, 0, 64);
+    ASSERT_TRUE(bound);
+    int64_t const block = std::ranges::max(bound->blocks, {}, &ArenaBlock::bytes).bytes;
+    EXPECT_EQ(bound->layout.bytes, 5 * ((block + 63) / 64 * 64)) << "the trunk's result, and two for each branch";
+}
+
+namespace
+{
+//! Whether step a is over before step b begins, whatever order the streams leave.
+bool isBefore(Program const& program, std::vector<int32_t> const& regionOf, int32_t a, int32_t b)
+{
+    auto const at = [](int32_t index) { return static_cast<size_t>(index); };
+    return a < b && (regionOf[at(a)] != regionOf[at(b)] || program.steps[at(a)].stream == program.steps[at(b)].stream);
+}
+
+//! By block: the steps that touch it.
+std::vector<std::vector<int32_t>> touchesOf(Program const& program, BlockPlan const& blocks)
+{
+    std::vector<std::vector<int32_t>> touches(blocks.blocks.size());
+    for (size_t i = 0; i < program.steps.size(); ++i)
+        for (auto const* operands : {&program.steps[i].inputs, &program.steps[i].outputs})
+            for (int32_t const tensor : *operands)
+                if (int32_t const block =
+                        tensor < 0 ? -1 : blocks.blockOf[static_cast<size_t>(rootOf(program, tensor))];
+                    block >= 0)
+                    touches[static_cast<size_t>(block)].push_back(static_cast<int32_t>(i));
+    return touches;
+}
+
+//! How many pairs of blocks share memory though neither is surely done with before the other is begun.
+int32_t racesOf(Program const& program, BlockPlan const& blocks, ArenaBound const& bound)
+{
+    std::vector<int32_t> const regionOf = regionOfSteps(regionsOf(program));
+    std::vector<std::vector<int32_t>> const touches = touchesOf(program, blocks);
+    auto const areAllBefore = [&](size_t a, size_t b) {
+        return std::ranges::all_of(touches[a], [&](int32_t one) {
+            return std::ranges::all_of(
+                touches[b], [&](int32_t other) { return isBefore(program, regionOf, one, other); });
+        });
+    };
+    auto const endOf = [&](size_t i) { return bound.layout.offsets[i] + bound.blocks[i].bytes; };
+    int32_t races{0};
+    for (size_t a = 0; a < touches.size(); ++a)
+        for (size_t b = 0; b < a; ++b)
+        {
+            bool const share = bound.layout.offsets[a] < endOf(b) && bound.layout.offsets[b] < endOf(a);
+            races +=
+                share && bound.blocks[a].place == bound.blocks[b].place && !areAllBefore(a, b) && !areAllBefore(b, a);
+        }
+    return races;
+}
+} // namespace
+
+TEST(Streams, memoryIsSharedOnlyByStepsInASureOrder)
+{
+    int32_t split{0};
+    for (uint32_t seed = 0; seed < 600; ++seed)
+    {
+        auto const plan = seed % 3 == 0 ? parting(2 + seed % 4, 1 + seed % 5, 30.0F) : randomPlan(seed);
+        Program& program = plan->programs.front();
+        std::mt19937 random{seed};
+        for (PlanStep& step : program.steps)
+        {
+            step.cost = static_cast<float>(random() % 100);
+            if (step.kernel != "nonzero" && random() % 2 == 0)
+                step.inPlace = {{0, 0}};
+        }
+        planner::assignStreams(program, 1 + static_cast<int32_t>(seed % 4));
+        planner::settleInPlace(program);
+        ASSERT_TRUE(checkProgram(*plan, program)) << seed;
+        for (bool const share : {true, false})
+        {
+            BlockPlan const blocks = planBlocks(*plan, program, share);
+            auto const bound = boundArena(*plan, program, blocks, 0, 64);
+            ASSERT_TRUE(bound) << seed;
+            ASSERT_EQ(racesOf(program, blocks, *bound), 0) << seed;
+        }
+        split += std::ranges::any_of(regionsOf(program), &Region::isSplit) ? 1 : 0;
+    }
+    EXPECT_GT(split, 100);
 }
 
 TEST(Streams, plansWhoseStreamsWouldRaceAreRefused)
