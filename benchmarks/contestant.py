@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 class Tenon:
-    """A mapped plan at one shape."""
+    """A plan file at one shape."""
 
     label = "tenon"
 
@@ -41,7 +41,7 @@ def build(model: Model, path: pathlib.Path, threads: int) -> float:
 
 
 def load_seconds(path: pathlib.Path, threads: int, times: int = 3) -> float:
-    """Seconds from the mapped file to an engine, the page cache being warm; the best of a few."""
+    """Seconds from the file, in the page cache, to an engine with a context; the best of a few."""
     path.read_bytes()
     best = float("inf")
     for _ in range(times):

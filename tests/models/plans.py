@@ -3,6 +3,7 @@
 import pathlib
 
 import numpy as np
+import tenon
 import tensorrt as trt
 from zoo import Model, Shapes
 
@@ -40,13 +41,13 @@ def profile_of(builder: trt.Builder, shapes: tuple[Shapes, Shapes, Shapes]) -> t
 
 
 class Session:
-    """A plan file, mapped and ready to run at any shape of its profile."""
+    """A plan file, loaded by its path and ready to run at any shape of its profile."""
 
     def __init__(self, path: pathlib.Path, threads: int = 0) -> None:
         self._runtime = trt.Runtime(LOGGER)
         if threads:
             self._runtime.max_threads = threads
-        self.engine = self._runtime.deserialize_cuda_engine(path.read_bytes())
+        self.engine = tenon.load(self._runtime, path)
         if self.engine is None:
             raise PlanError(f"{path}: the runtime refused the plan (see the log)")
         self.context = self.engine.create_execution_context()
