@@ -1,5 +1,6 @@
 // Plans of real layers on the CPU: runs after the first of a shape allocate nothing, on any thread.
 #include "api/run/cuda_engine.h"
+#include "backends/cpu/side_by_side.h"
 #include "runtime/allocation_count.h"
 #include "support/cpu_networks.h"
 #include "support/device.h"
@@ -128,6 +129,23 @@ TEST(Allocation, countsAllThreadsAndFrees)
     int64_t const held = liveBytes();
     made.reset();
     EXPECT_LE(liveBytes(), held - 4000);
+}
+
+//! Which lanes do which branch is decided within the run.
+TEST(Allocation, branchesAreGivenToLanesWithoutAllocating)
+{
+    if (!isCounting())
+        GTEST_SKIP() << "sanitizers own malloc";
+    std::vector<Launch> launches(24);
+    for (size_t i = 0; i < launches.size(); ++i)
+    {
+        launches[i].stream = static_cast<int32_t>(i / 6);
+        launches[i].cost = 5.0F;
+    }
+    int64_t const calls = allocationCount();
+    cpu::LaneGroups const groups = cpu::groupLanes(launches, 4);
+    EXPECT_EQ(allocationCount(), calls);
+    EXPECT_GT(groups.count, 1);
 }
 
 TEST_P(CpuAllocation, seenShapesRunWithoutAllocating)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace tenon::cpu
 {
@@ -50,8 +51,9 @@ LaneGroups packed(Works const& streams, int32_t count, int32_t lanes, Works& gro
     give(groups[0], streams[0]);
     std::array<size_t, kMaxGroups> order{};
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(
-        order.begin() + 1, order.end(), [&](size_t a, size_t b) { return streams[a].cost > streams[b].cost; });
+    std::sort(order.begin() + 1, order.end(), [&](size_t a, size_t b) { // A stable one would take memory in the run.
+        return std::pair{-streams[a].cost, a} < std::pair{-streams[b].cost, b};
+    });
     for (size_t i = 1; i < order.size() && streams[order[i]].steps > 0; ++i)
     {
         auto const least = std::min_element(
