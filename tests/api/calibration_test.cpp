@@ -219,6 +219,27 @@ TEST_F(Calibration, anInputInInt8BringsItsRangeAlong)
     EXPECT_NE(got, convRelu.expected(reals, 1, 8, 10)) << "the weights are in int8, too";
 }
 
+TEST_F(Calibration, aRangeOfANarrowerTensorIsThatOfWhatLayersReadOfIt)
+{
+    network->getInput(0)->setType(DataType::kHALF);
+    network->getInput(0)->setDynamicRange(-2.54F, 1.0F);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0) << "x has a range, and so has its cast";
+    std::vector<_Float16> const halves{values.begin(), values.end()};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    DeviceArray<_Float16> const x{halves};
+    DeviceArray<float> const y{4 * 8 * 10};
+    context->setTensorAddress("x", x.data());
+    context->setTensorAddress("y", y.data());
+    ASSERT_TRUE(runToEnd(*context)) << logger.errors();
+    std::vector<float> const got = y.read();
+    std::vector<float> const reals{halves.begin(), halves.end()};
+    std::vector<float> const want = inSteps(0.02F, reals);
+    for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 2e-3F) << "element " << i;
+}
+
 TEST_F(Calibration, aCacheTakesThePlaceOfBatches)
 {
     Calibrator<IInt8EntropyCalibrator2> calibrator;

@@ -146,6 +146,28 @@ TEST_F(Types, C17_int8WithADynamicRangeStandsForRealNumbers)
     for (size_t i = 0; i < got.size(); ++i)
         ASSERT_NEAR(got[i], std::min(want[i] * 127.0F / 4.0F, 127.0F), 0.51) << "element " << i;
 }
+
+TEST_F(Types, C10_aLocationThatIsSoAnywayIsNoWarning)
+{
+    add();
+    ITensor* const x = network->getInput(0);
+    x->setLocation(TensorLocation::kDEVICE);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+    x->setLocation(TensorLocation::kHOST);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "setLocation has no effect"), 1);
+    EXPECT_EQ(x->getLocation(), TensorLocation::kDEVICE);
+}
+
+TEST_F(Types, C17_anInputOfInt8WithoutARangeIsRefusedWithWhatIsMissing)
+{
+    add();
+    network->getInput(0)->setType(DataType::kINT8);
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR,
+                  "where network input 'x' stands for real numbers, setDynamicRange() says for which"),
+        1)
+        << logger.errors();
+}
 } // namespace
 
 } // namespace apitest

@@ -3,6 +3,7 @@
 
 #include "base/cancellation.h"
 #include "ir/patch.h"
+#include "layers/cast.h"
 #include "layers/convolution.h"
 #include "layers/debug_tensor.h"
 #include "layers/dequantize.h"
@@ -139,14 +140,26 @@ class Quantizer
             mFactors[name] = from->inputs[1]; // An input in int8: its range is said there.
             return;
         }
-        auto const known = mScales.find(name);
-        if (known == mScales.end())
+        std::optional<float> const known = scaleOf(value);
+        if (!known)
         {
             mMissing.insert(name);
             return;
         }
-        float const scale = known->second > 0.0F ? known->second : 1.0F; // Of zeros alone.
+        float const scale = *known > 0.0F ? *known : 1.0F; // Of zeros alone.
         mFactors[name] = mGraph.addConstant(name + " scale", makeConstant(DType::kFLOAT, {}, &scale));
+    }
+
+    //! By the value's name, or by that of the tensor of a narrower type whose numbers it has.
+    std::optional<float> scaleOf(ValueId value) const
+    {
+        if (auto const known = mScales.find(mGraph.value(value).name); known != mScales.end())
+            return known->second;
+        Node const* const cast = mGraph.producerOf<Cast>(value);
+        if (cast == nullptr || !isFloating(mGraph.typeOf(cast->inputs[0]).dtype))
+            return std::nullopt;
+        auto const known = mScales.find(mGraph.value(cast->inputs[0]).name);
+        return known == mScales.end() ? std::nullopt : std::optional{known->second};
     }
 
     ValueId factorOf(ValueId value) const

@@ -343,6 +343,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     ShapeExpr dynamicExtent(int32_t position, int32_t axis);
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
+    Error withRangeHint(LayerBase const& layer, Error error) const;
     struct Found
     {
         std::vector<TensorType> types;

@@ -5,6 +5,8 @@
 #include "base/cancellation.h"
 #include "layers/with_batch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <list>
 #include <utility>
@@ -125,6 +127,17 @@ Result<std::vector<TensorType>> Network::inferSamples(
     return found;
 }
 
+//! A network's input in int8 may have been meant as real numbers, and nobody has said which.
+Error Network::withRangeHint(LayerBase const& layer, Error error) const
+{
+    for (Tensor const* const input : layer.inputs())
+        if (!isStronglyTyped() && input != nullptr && input->isNetworkInput() && !input->isQuantizable()
+            && input->inferred.type.dtype == DType::kINT8)
+            error.message += fmt::format(
+                "; where network input '{}' stands for real numbers, setDynamicRange() says for which", input->name());
+    return error;
+}
+
 Result<Done> Network::inferLayer(LayerBase& layer)
 {
     if (layer.isBoundary())
@@ -154,7 +167,7 @@ Result<Done> Network::inferLayer(LayerBase& layer)
                 found = std::move(widened);
             }
     if (!found)
-        return std::move(found).error();
+        return withRangeHint(layer, std::move(found).error());
     for (int32_t i = 0; i < layer.outputCount() && i < static_cast<int32_t>(found->types.size()); ++i)
     {
         Tensor::Inferred& inferred = layer.output(i).inferred;

@@ -172,9 +172,10 @@ nvinfer1::TensorLocation Tensor::getLocation() const noexcept
                                                                       : nvinfer1::TensorLocation::kDEVICE;
 }
 
-void Tensor::setLocation(nvinfer1::TensorLocation) noexcept
+void Tensor::setLocation(nvinfer1::TensorLocation location) noexcept
 {
-    log().warning("ITensor::setLocation has no effect: shape tensors live on the host, all others on the device");
+    if (location != getLocation()) // Programs that say what is so anyway need not hear of it.
+        log().warning("ITensor::setLocation has no effect: shape tensors live on the host, all others on the device");
 }
 
 bool Tensor::dynamicRangeIsSet() const noexcept
