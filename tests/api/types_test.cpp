@@ -147,7 +147,7 @@ TEST_F(Types, C17_int8WithADynamicRangeStandsForRealNumbers)
         ASSERT_NEAR(got[i], std::min(want[i] * 127.0F / 4.0F, 127.0F), 0.51) << "element " << i;
 }
 
-TEST_F(Types, C10_aLocationThatIsSoAnywayIsNoWarning)
+TEST_F(Types, aLocationThatIsSoAnywayIsNoWarning)
 {
     add();
     ITensor* const x = network->getInput(0);
