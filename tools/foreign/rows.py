@@ -360,7 +360,7 @@ ROWS = [
 
 # By row and model: why a failure is not Tenon's.
 NOT_OURS = {
-    ("run with every tensor as output", "qdq_resnet18"): "each layer is right, the network spreads single steps of int8",
+    ("run with every tensor as output", "qdq_resnet18"): "each layer is right, single steps of int8 spread",
     ("run with every tensor as output", "ssdlite320"): "Polygraphy marks tensors inside an If, which cannot be outputs",
     ("surgeon weight-strip and weight-reconstruct", "ssdlite320"): "onnx-graphsurgeon's patterns ask nodes for an id",
     ("the same with a node that is not supported", "rnn_lstm_gru"): "Polygraphy asks for the tensor '', as below",
