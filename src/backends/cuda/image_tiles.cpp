@@ -88,8 +88,6 @@ class ImageTilesStep final : public CudaPrepared
         params.w = at.call.inputs[1];
         params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
         params.y = at.call.outputs[0];
-        if (reinterpret_cast<uintptr_t>(params.w) % kImageAlignment != 0)
-            params.hasWideWeights = 0;
         if (reinterpret_cast<uintptr_t>(params.y) % kImageAlignment != 0)
             params.hasWideResults = 0;
         return launchKernel(at, mCode, mGrid, params);
@@ -131,7 +129,7 @@ class ImageTilesKernel final : public LayerKernel
         Module const& module = *TENON_TRY(moduleOf(device(), imageTilesText(form)));
         void* const code = TENON_TRY(module.function("imageTiles"));
         TENON_TRY(allowShared(device(), code, static_cast<unsigned>(form.sharedBytes())));
-        ImageTilesParams params = paramsOf(layer, form, products, x, out);
+        ImageTilesParams params = paramsOf(form, products, x, out);
         bool const hasBias = inputs.size() > 2 && inputs[2].present;
         params.hasBias = hasBias ? 1 : 0;
         params.hasConstantWeights = isConstant(1) && (!hasBias || isConstant(2)) ? 1 : 0;
@@ -159,8 +157,8 @@ class ImageTilesKernel final : public LayerKernel
         }
         return products;
     }
-    static ImageTilesParams paramsOf(ImageConvolution const& layer, ImageTilesForm const& form,
-        Products const& products, TensorArg const& x, TensorArg const& out)
+    static ImageTilesParams paramsOf(
+        ImageTilesForm const& form, Products const& products, TensorArg const& x, TensorArg const& out)
     {
         constexpr int kPiece{8};
         auto const small = [](int64_t value) { return static_cast<int>(value); };
@@ -180,8 +178,6 @@ class ImageTilesKernel final : public LayerKernel
         params.down = tiles(out.extents[2], form.resultsOfTile(0));
         params.tiles = small(x.extents[0]) * params.across * params.down;
         params.groups = tiles(form.maps, form.mapsOfBlock());
-        int64_t const weights = layer.product.nbOutputMaps * x.extents[1] * form.size[0] * form.size[1];
-        params.hasWideWeights = weights % kPiece == 0 ? 1 : 0;
         params.hasWideResults = form.maps % kPiece == 0 ? 1 : 0;
         std::ranges::transform(stridesIn(x.layout, x.extents), params.xStrides, small);
         return params;

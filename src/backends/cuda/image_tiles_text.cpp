@@ -14,13 +14,14 @@ namespace
 //! Constants in front: C channels; KH, KW, SY, SX the window; MAPS in all; NB of a block; PKY, PKX, PSY, PSX what is
 //! pooled, IS_POOLED; BLOCKS of a multiprocessor; SHARED bytes. Types Source and Stored.
 constexpr char kImageMeasuresText[]{R"(
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
 constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, a row's last one may be none.
 constexpr int kSteps = (kChunks + 1) / 2;
 constexpr int kPitch = kSteps * 16 + 8; // Of weights; the eight keep neighbouring rows off one bank.
 constexpr int kPatchRows = 15 * SY + KH, kPatchColumns = 15 * SX + kChunksOfRow * 2;
 constexpr int kPixels = kPatchRows * kPatchColumns, kEach = (kPixels + kThreads - 1) / kThreads;
-constexpr int kHalves = NB / 32, kRowsOfWarp = 2 * kHalves; // A warp has 32 maps of some rows of the tile.
+constexpr int kTogether = kEach < 12 ? kEach : 12; // Pixels of a thread on their way at once.
+constexpr int kHalves = NB / 32, kRowsOfWarp = 4 * kHalves; // A warp has 32 maps of some rows of the tile.
 constexpr int kPieces = NB / 8;
 constexpr int kResultRows = (16 - PKY) / PSY + 1, kResultColumns = (16 - PKX) / PSX + 1;
 
@@ -67,68 +68,64 @@ static __device__ __forceinline__ int rowOf(int map)
     int const own = map % 32;
     return map / 32 * 32 + own % 8 / 2 * 8 + own / 8 * 2 + own % 2;
 }
-static __device__ __forceinline__ void putWeight(Stored* weights, int index, int firstMap, Stored w)
-{
-    int const map = index / (C * KH * KW) - firstMap;
-    int const tap = index % (KH * KW), c = index / (KH * KW) % C;
-    if (map >= 0 && map < NB)
-        weights[rowOf(map) * kPitch + (tap / KW * kChunksOfRow * 2 + tap % KW) * 4 + c] = w;
-}
+//! Rows of windows, a thread each; zeros where a pixel has no channel and a chunk no second pixel.
 static __device__ __forceinline__ void loadWeights(Stored* weights, ImageTilesParams const& p, int firstMap)
 {
-    constexpr int kOfMap = C * KH * KW;
     for (int i = (int)threadIdx.x; i < NB * kPitch / 8; i += kThreads)
         ((Pack<u64, 2>*)weights)[i] = Pack<u64, 2>{};
     __syncthreads();
-    int const begin = firstMap * kOfMap;
-    int const end = (firstMap + NB < MAPS ? firstMap + NB : MAPS) * kOfMap;
-    if (p.hasWideWeights)
+    for (int i = (int)threadIdx.x; i < NB * KH; i += kThreads)
     {
-#pragma unroll 4
-        for (int i = begin / 8 + (int)threadIdx.x; i < (end + 7) / 8; i += kThreads)
-        {
-            Pack<Stored, 8> const w = ((Pack<Stored, 8> const*)p.w)[i];
+        int const map = i / KH, row = i % KH;
+        if (firstMap + map >= MAPS)
+            continue;
+        Stored const* const from = (Stored const*)p.w + ((firstMap + map) * C * KH + row) * KW;
+        u64* const to = (u64*)(weights + rowOf(map) * kPitch + row * kChunksOfRow * 8);
+        u64 pixels[KW] = {};
 #pragma unroll
-            for (int k = 0; k < 8; ++k)
-                putWeight(weights, i * 8 + k, firstMap, w.v[k]);
-        }
+        for (int c = 0; c < C; ++c)
+#pragma unroll
+            for (int k = 0; k < KW; ++k)
+                pixels[k] |= (u64)from[c * KH * KW + k].bits << c * 16;
+#pragma unroll
+        for (int k = 0; k < KW; ++k)
+            to[k] = pixels[k];
     }
-    else
-        for (int i = begin + (int)threadIdx.x; i < end; i += kThreads)
-            putWeight(weights, i, firstMap, ((Stored const*)p.w)[i]);
     __syncthreads();
 }
 
-//! A thread's share of the pixels that a tile sees; zeros around the image.
-static __device__ __forceinline__ void fetchPixels(Source (&to)[kEach][C], ImageTilesParams const& p, Tile const& at)
+//! The pixels that a tile sees; zeros around the image. Other blocks multiply meanwhile.
+static __device__ __forceinline__ void loadPatch(Stored* patch, ImageTilesParams const& p, Tile const& at)
 {
     Source const* const x = (Source const*)p.x + (i64)at.image * p.xStrides[0];
     int const top = at.productRow(p) * SY - p.padY, left = at.productColumn(p) * SX - p.padX;
-#pragma unroll
-    for (int e = 0; e < kEach; ++e)
+#pragma unroll 1
+    for (int begin = (int)threadIdx.x; begin < kPixels; begin += kTogether * kThreads)
     {
-        int const i = e * kThreads + (int)threadIdx.x;
-        int const row = top + i / kPatchColumns, column = left + i % kPatchColumns;
-        bool const isInside = i < kPixels && row >= 0 && row < p.height && column >= 0 && column < p.width;
-        Source const* const from = x + (row * p.xStrides[2] + column * p.xStrides[3]);
+        Source pixels[kTogether][C];
 #pragma unroll
-        for (int c = 0; c < C; ++c)
-            to[e][c] = isInside ? from[c * p.xStrides[1]] : Source{};
-    }
-}
-static __device__ __forceinline__ void putPixels(Stored* patch, Source const (&from)[kEach][C])
-{
+        for (int e = 0; e < kTogether; ++e)
+        {
+            int const i = begin + e * kThreads;
+            int const row = top + i / kPatchColumns, column = left + i % kPatchColumns;
+            bool const isInside = i < kPixels && row >= 0 && row < p.height && column >= 0 && column < p.width;
+            Source const* const from = x + (row * p.xStrides[2] + column * p.xStrides[3]);
 #pragma unroll
-    for (int e = 0; e < kEach; ++e)
-    {
-        int const i = e * kThreads + (int)threadIdx.x;
-        float channels[4] = {};
+            for (int c = 0; c < C; ++c)
+                pixels[e][c] = isInside ? from[c * p.xStrides[1]] : Source{};
+        }
 #pragma unroll
-        for (int c = 0; c < C; ++c)
-            channels[c] = widen(from[e][c]);
-        u64 const low = pairOf(channels[0], channels[1], Stored{}), high = pairOf(channels[2], channels[3], Stored{});
-        if (i < kPixels)
-            ((u64*)patch)[i] = low | high << 32;
+        for (int e = 0; e < kTogether; ++e)
+        {
+            float channels[4] = {};
+#pragma unroll
+            for (int c = 0; c < C; ++c)
+                channels[c] = widen(pixels[e][c]);
+            u64 const low = pairOf(channels[0], channels[1], Stored{});
+            u64 const high = pairOf(channels[2], channels[3], Stored{});
+            if (begin + e * kThreads < kPixels)
+                ((u64*)patch)[begin + e * kThreads] = low | high << 32;
+        }
     }
 }
 
@@ -216,7 +213,7 @@ static __device__ __forceinline__ void poolTile(
     }
 }
 
-TENON_EARLY_KERNEL(__launch_bounds__(256, BLOCKS), imageTiles, ImageTilesParams)
+TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
 {
     Stored* const patch = (Stored*)sharedMemory;
     unsigned char* const products = sharedMemory + kPixels * 8; // Where weights lie before they are in registers.
@@ -247,17 +244,11 @@ TENON_EARLY_KERNEL(__launch_bounds__(256, BLOCKS), imageTiles, ImageTilesParams)
     if (p.hasConstantWeights)
         awaitFormer();
     int const stride = (int)(gridDim.x / (unsigned)p.groups);
-    int tile = (int)(blockIdx.x / (unsigned)p.groups);
-    Source pixels[kEach][C];
-    if (tile < p.tiles)
-        fetchPixels(pixels, p, Tile::at(p, tile));
-    for (; tile < p.tiles; tile += stride)
+    for (int tile = (int)(blockIdx.x / (unsigned)p.groups); tile < p.tiles; tile += stride)
     {
         Tile const at = Tile::at(p, tile);
-        putPixels(patch, pixels);
+        loadPatch(patch, p, at);
         __syncthreads();
-        if (tile + stride < p.tiles)
-            fetchPixels(pixels, p, Tile::at(p, tile + stride)); // They come while these are multiplied.
 #pragma unroll 1
         for (int pair = 0; pair < kRowsOfWarp; pair += 2)
         {

@@ -11,14 +11,14 @@ namespace tenon::cuda
 
 //! Strides of x in elements: image, channel, row, column. Products are what is pooled.
 TENON_DEVICE_STRUCT(ImageTilesParams, unsigned const* stop; void const* x; void const* w; void const* bias; void* y;
-                    int hasConstantWeights; int hasBias; int hasWideWeights; int hasWideResults; int height; int width;
-                    int productHeight; int productWidth; int outHeight; int outWidth; int padY; int padX; int poolPadY;
-                    int poolPadX; int across; int down; int tiles; int groups; int xStrides[4];);
+                    int hasConstantWeights; int hasBias; int hasWideResults; int height; int width; int productHeight;
+                    int productWidth; int outHeight; int outWidth; int padY; int padX; int poolPadY; int poolPadX;
+                    int across; int down; int tiles; int groups; int xStrides[4];);
 
 struct ImageTilesForm
 {
     static constexpr int kSide{16}; //!< Of a tile of products.
-    static constexpr int kThreads{256};
+    static constexpr int kThreads{128};
     static constexpr int kPixel{4}; //!< Channels in shared memory, the last ones zeros.
 
     int channels{0};
@@ -54,10 +54,10 @@ struct ImageTilesForm
     {
         return (kSide - poolSize[axis]) / poolStride[axis] + 1;
     }
-    //! Weights stay in registers.
+    //! While one loads its pixels or pools, others multiply. Weights stay in registers.
     int blocksOfMultiprocessor() const noexcept
     {
-        return steps() <= 8 ? 2 : 1;
+        return steps() <= 8 ? 4 : 2;
     }
     int sharedBytes() const noexcept
     {
