@@ -252,28 +252,32 @@ TEST(CpuAttention, leastLengths)
             "blocks");
 }
 
-//! As few queries as keys and values are not packed for: heads that share keys or do not, rows of any length.
+//! As few queries as keys and values are not packed for: heads that share keys or do not, rows of any length. Every
+//! number of rows with every size; heads in turns, as each case is a kernel to compile on a GPU.
 TEST(CpuAttention, fewQueries)
 {
-    for (int64_t const rows : {1, 2, 3, 4})
-        for (int64_t const heads : {2, 6, 12})
-            for (int64_t const size : {5, 16, 40, 64, 144})
-            {
-                SCOPED_TRACE(testing::Message() << rows << " rows, " << heads << " heads of " << size);
-                int64_t const keys = 19 + 7 * rows + heads;
-                Attention layer{.scale = 0.3F, .maskedRowsAreZero = true};
-                std::vector<Operand> operands{input(randomTensor({2, heads, rows, size})),
-                    input(randomTensor({2, 2, keys, size})), input(randomTensor({2, 2, keys, size + 3})),
-                    input(randomTensor({2, heads, rows, keys}, -3, 3))};
-                expectKernels(layer, operands, "blocks");
-                layer.causal = AttentionCausal::kLowerRight;
-                expectKernels(layer, operands, "blocks");
-                HostTensor keep{DType::kBOOL, {2, 1, rows, keys}};
-                for (int64_t i = 0; i < keep.count(); ++i)
-                    keep.setInteger(i, i % 3 != 0 && i / keys % rows != 2); // The third query sees nothing.
-                operands[3] = input(keep);
-                expectKernels(layer, operands, "blocks");
-            }
+    constexpr std::array<int64_t, 3> kHeads{2, 6, 12};
+    constexpr std::array<int64_t, 5> kSizes{5, 16, 40, 64, 144};
+    for (size_t i = 0; i < 4 * kSizes.size(); ++i)
+    {
+        auto const rows = static_cast<int64_t>(i / kSizes.size()) + 1;
+        int64_t const size = kSizes[i % kSizes.size()];
+        int64_t const heads = kHeads[i % kHeads.size()];
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << heads << " heads of " << size);
+        int64_t const keys = 19 + 7 * rows + heads;
+        Attention layer{.scale = 0.3F, .maskedRowsAreZero = true};
+        std::vector<Operand> operands{input(randomTensor({2, heads, rows, size})),
+            input(randomTensor({2, 2, keys, size})), input(randomTensor({2, 2, keys, size + 3})),
+            input(randomTensor({2, heads, rows, keys}, -3, 3))};
+        expectKernels(layer, operands, "blocks");
+        layer.causal = AttentionCausal::kLowerRight;
+        expectKernels(layer, operands, "blocks");
+        HostTensor keep{DType::kBOOL, {2, 1, rows, keys}};
+        for (int64_t k = 0; k < keep.count(); ++k)
+            keep.setInteger(k, k % 3 != 0 && k / keys % rows != 2); // The third query sees nothing.
+        operands[3] = input(keep);
+        expectKernels(layer, operands, "blocks");
+    }
 }
 
 //! Few queries whose heads lie side by side, with a past of one key more than a block has.

@@ -34,13 +34,29 @@ char const* joinOf(ExprOp op)
     }
 }
 
-std::string neutralOf(ExprOp op, TapeKind kind)
+//! The largest number of an integer type, as it is computed with.
+char const* largestOf(DType type)
+{
+    switch (type)
+    {
+    case DType::kINT8: return "127ll";
+    case DType::kUINT8: return "255ll";
+    case DType::kINT32: return "2147483647ll";
+    default: return "9223372036854775807ll";
+    }
+}
+
+//! What a reduction of nothing gives; of integers, in the type that it is stored in.
+std::string neutralOf(ExprOp op, TapeKind kind, DType type)
 {
     bool const isReal = kind == TapeKind::kReal;
     switch (op)
     {
-    case ExprOp::kMaxOver: return isReal ? "fromBits(0xFF800000u)" : "(-9223372036854775807ll - 1)";
-    case ExprOp::kMinOver: return isReal ? "fromBits(0x7F800000u)" : "9223372036854775807ll";
+    case ExprOp::kMaxOver:
+        return isReal               ? "fromBits(0xFF800000u)"
+            : type == DType::kUINT8 ? "0ll"
+                                    : fmt::format("(-{} - 1)", largestOf(type));
+    case ExprOp::kMinOver: return isReal ? "fromBits(0x7F800000u)" : largestOf(type);
     case ExprOp::kProdOver: return isReal ? "1.0f" : "1ll";
     default: return isReal ? "0.0f" : "0ll";
     }
@@ -148,6 +164,7 @@ Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inpu
                 result.shape[axis] = 1;
         types.push_back(&result);
         text.kinds.push_back(kind);
+        text.reduced.push_back(result.dtype);
     }
     Tape const tape = TENON_TRY(makeTape(rows.result, types));
     text.functions += TENON_TRY(printFunction("result", tape, text.kinds));
@@ -165,7 +182,7 @@ std::string loopKernel(RowExpr const& rows, RowText const& text, std::string con
     {
         ExprOp const op = rows.reductions[k].op;
         TapeKind const kind = text.kinds[operands + k];
-        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind));
+        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind, text.reduced[k]));
         own += "        for (u64 i = thread; i < p.length; i += threads)\n        {\n            i64 to = 0;\n"
             + readElement(text, "            ");
         own += fmt::format(
@@ -203,7 +220,7 @@ std::string sharedColumnKernel(
     std::string own =
         fmt::format("typedef {} Stored;\ntypedef {} Result;\ntypedef {} Join;\n", text.types[0], outType, joinOf(op));
     own += fmt::format("#define WIDTH {}u\n#define ROWS {}u\n#define THREADS {}u\n#define NEUTRAL {}\n", columns.width,
-        columns.rows(), columns.threads, neutralOf(op, TapeKind::kReal));
+        columns.rows(), columns.threads, neutralOf(op, TapeKind::kReal, DType::kFLOAT));
     own += fmt::format("#define WHOLE(r) {}\n", op == ExprOp::kMeanOver ? "((r) / (float)p.length)" : "(r)");
     return own + R"(
 TENON_KERNEL(sharedColumns, RowParams)
@@ -424,7 +441,7 @@ class PackedRows
     {
         ExprOp const op = mRows.reductions[k].op;
         TapeKind const kind = mText.kinds[mText.types.size() + k];
-        std::string const neutral = neutralOf(op, kind);
+        std::string const neutral = neutralOf(op, kind, mText.reduced[k]);
         std::string own = fmt::format("        {0} parts{1}[2] = {{{2}, {2}}};\n", wordOf(kind), k, neutral);
         own += eachPack("        ",
             eachElement(fmt::format("                parts{0}[k % 2] = {1}{{}}(parts{0}[k % 2], stage{0}({2}));\n", k,

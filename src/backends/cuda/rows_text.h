@@ -31,7 +31,7 @@ struct RowText
     std::string functions;
     std::vector<std::string> types; //!< Stored, one per operand; empty: absent.
     std::vector<TapeKind> kinds;    //!< Of operands, then of reductions.
-    std::vector<DType> reducedTypes;
+    std::vector<DType> reduced;     //!< Types of the reductions.
 };
 
 Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inputs);
