@@ -163,9 +163,13 @@ ONES = [
         note="asymmetric-channels"),
     One("DequantizeLinear", [A, floats(4, low=0.02, high=0.1), bytes_(4)], {"axis": 1}, domain="",
         note="asymmetric-channels"),
+    One("Unique", [RNG.integers(-40, 40, 3000)], domain="", note="many", outputs=("y", "i", "j", "c")),
+    One("Unique", [RNG.integers(-40, 40, 3000)], {"sorted": 0}, domain="", note="many-in-order",
+        outputs=("y", "i", "j", "c")),
     One("DequantizeLinear", [np.arange(-9, 9, dtype=np.int32).reshape(3, 6), floats(6, low=0.1, high=1)],
         {"axis": 1}, domain="", note="int32"),
     One("DynamicQuantizeLinear", [floats(3, 70, low=-1, high=5)], domain="", outputs=("y", "s", "z")),
+    One("DynamicQuantizeLinear", [np.zeros((3, 7), np.float32)], domain="", outputs=("y", "s", "z"), note="of-zeros"),
     One("MatMulInteger", [bytes_(2, 3, 700), bytes_(700, 5), zero(128), zero(131)], domain="", note="long-sums"),
     # Without VNNI ONNX Runtime lets such sums saturate, except with weights that it can change.
     One("MatMulInteger", [bytes_(2, 3, 700), bytes_(700, 5, dtype=np.int8), zero(128), zero(3, np.int8)], domain="",

@@ -654,3 +654,41 @@ def test_col2im_adds_blocks_up(image: list[int], block: list[int], attributes: d
     model = graph_model(nodes, [("x", FLOAT, ["n", *x.shape[1:]])], ["y"], constants)
     (found,) = run(plan_of(model, [{"x": x}]), [{"x": x}])
     np.testing.assert_allclose(found["y"], want, atol=1e-5)
+
+
+class Heard(trt.ILogger):
+    """What is said of errors."""
+
+    def __init__(self):
+        trt.ILogger.__init__(self)
+        self.errors = []
+
+    def log(self, severity, message):
+        if severity <= trt.ILogger.Severity.ERROR:
+            self.errors.append(message)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_weights_quantized_by_scales_of_the_run(kind: type) -> None:
+    """Of each channel, known only when it runs; nothing of that is an error, not even for a moment."""
+    draw = np.random.default_rng(5)
+    weights = draw.standard_normal((8, 4, 3, 3), np.float32)
+    x = draw.standard_normal((2, 4, 6, 6), np.float32)
+    scale = np.abs(draw.standard_normal(8, np.float32)) * np.float32(0.01) + np.float32(0.02)
+    zero = np.full(8, 0 if kind is np.int8 else 128, kind)
+    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(zero, "z")]
+    nodes = [
+        helper.make_node("QuantizeLinear", ["w", "s", "z"], ["q"], axis=0),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], axis=0),
+        helper.make_node("Conv", ["x", "d"], ["y"]),
+    ]
+    infos = [helper.make_tensor_value_info("x", FLOAT, x.shape), helper.make_tensor_value_info("s", FLOAT, [8])]
+    graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name="y")], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    heard = Heard()
+    parsed = trt.Builder(heard).create_network(0)
+    assert trt.OnnxParser(parsed, heard).parse(model.SerializeToString()) and heard.errors == []
+    feed = {"x": x, "s": scale}
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = run(plan_of(model, [feed]), [feed])
+    check_equal(found["y"], session.run(None, feed)[0], "y")

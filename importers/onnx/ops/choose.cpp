@@ -110,6 +110,16 @@ Value sorted(Node& node, Value const& x, Extent const& count, Value& indices)
     return layer->getOutput(0);
 }
 
+//! Element order[i] is values[i]; the order is a permutation.
+Value putBack(Node& node, Value const& values, Value const& order)
+{
+    nvinfer1::ITensor& moved = node.tensor(values);
+    nvinfer1::IScatterLayer* const layer =
+        node.added(node.api().addScatter(moved, node.tensor(order), moved, nvinfer1::ScatterMode::kELEMENT), "places");
+    layer->setAxis(0);
+    return layer->getOutput(0);
+}
+
 //! Sorted, an element is new when it differs from the one before it.
 Outputs importUnique(Node& node)
 {
@@ -139,15 +149,12 @@ Outputs importUnique(Node& node)
                         nvinfer1::CumulativeOperation::kSUM, false, false),
             "ranks");
     Value const ranks = node.binary(upTo, node.integerConstant({1}), ElementWiseOperation::kSUB);
-    Value ownPlace;
-    static_cast<void>(sorted(node, order, count, ownPlace)); // The inverse of a permutation is how it is sorted.
-    Value inverse = gathered(node, ranks, ownPlace, 0, "inverse");
+    Value inverse = putBack(node, ranks, order);
     if (node.intOr("sorted", 1) == 0)
     {
         Value byFirst;
         firsts = sorted(node, firsts, extentOf(node, firsts, 0), byFirst);
-        Value newPlace;
-        static_cast<void>(sorted(node, byFirst, extentOf(node, byFirst, 0), newPlace));
+        Value const newPlace = putBack(node, iota(node, extentOf(node, byFirst, 0)), byFirst);
         values = gathered(node, values, byFirst, 0, "values_in_order");
         counts = gathered(node, counts, byFirst, 0, "counts_in_order");
         inverse = gathered(node, newPlace, inverse, 0, "inverse_in_order");

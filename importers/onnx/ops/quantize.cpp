@@ -130,11 +130,12 @@ std::pair<double, double> limitsOf(DataType type, int32_t onnxType)
     }
 }
 
+//! `isOne`: there is one scale, which must be asked before there is a layer that lacks its axis.
 template <typename Layer>
-Value finished(Node& node, Layer* layer, Quantization const& q)
+Value finished(Node& node, Layer* layer, Quantization const& q, bool isOne)
 {
     node.added(layer, "quantization");
-    if (!isOneElement(q.scale))
+    if (!isOne)
     {
         layer->setAxis(q.axis);
     }
@@ -170,7 +171,9 @@ std::optional<int32_t> knownZeroPoint(Quantization const& q, DataType type)
             return std::nullopt;
         }
         zeroPoint = numbersOf(q.zeroPoint.constant()).front();
-        if (!(zeroPoint >= -128.0 && zeroPoint <= 255.0)) // Of some other type than x; or not a number.
+        auto const [least, most] = limitsOf(type, 0);
+        bool const isOne = zeroPoint >= least && zeroPoint <= most && zeroPoint == std::trunc(zeroPoint);
+        if (!isOne) // Of some other type than x: a fraction, or not a number at all.
         {
             return std::nullopt;
         }
@@ -223,7 +226,7 @@ Value quantizedToBytes(Node& node, Quantization const& q, int32_t zeroPoint, Dat
 {
     nvinfer1::IQuantizeLayer* const layer =
         node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), DataType::kINT8);
-    Value const numbers = finished(node, layer, q);
+    Value const numbers = finished(node, layer, q, true);
     giveZeroPoint(node, *layer, zeroPoint);
     if (type == DataType::kINT8)
     {
@@ -254,7 +257,8 @@ Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxTyp
     bool const isRounded = held != nullptr && !held->isInteger();
     if (held == nullptr && hasLayer(type) && isZero(q.zeroPoint))
     {
-        return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+        bool const isOne = isOneElement(q.scale);
+        return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q, isOne);
     }
     std::optional<int32_t> const zeroPoint = knownZeroPoint(q, type);
     if (held == nullptr && zeroPoint && q.x.type() == DataType::kFLOAT)
@@ -286,7 +290,8 @@ Value dequantize(Node& node, Quantization const& q, DataType type)
 {
     if (hasLayer(q.x.type()) && isZero(q.zeroPoint))
     {
-        return finished(node, node.api().addDequantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+        bool const isOne = isOneElement(q.scale);
+        return finished(node, node.api().addDequantize(node.tensor(q.x), node.tensor(q.scale), type), q, isOne);
     }
     std::optional<int32_t> zeroPoint = knownZeroPoint(q, q.x.type());
     if (isInTheMiddle(q))
@@ -296,9 +301,10 @@ Value dequantize(Node& node, Quantization const& q, DataType type)
     if (zeroPoint)
     {
         Value const numbers = signedForm(node, q.x);
+        bool const isOne = isOneElement(q.scale);
         nvinfer1::IDequantizeLayer* const layer =
             node.api().addDequantize(node.tensor(numbers), node.tensor(q.scale), type);
-        Value const result = finished(node, layer, q);
+        Value const result = finished(node, layer, q, isOne);
         giveZeroPoint(node, *layer, *zeroPoint);
         return result;
     }
@@ -382,8 +388,11 @@ Outputs dynamicallyQuantized(Node& node, Value const& x)
     };
     Value const least = bound(ReduceOperation::kMIN, ElementWiseOperation::kMIN);
     Value const most = bound(ReduceOperation::kMAX, ElementWiseOperation::kMAX);
+    Value const steps = node.scalar(255.0, DataType::kFLOAT);
     Value const range = node.binary(most, least, ElementWiseOperation::kSUB);
-    Value const scale = node.binary(range, node.scalar(255.0, DataType::kFLOAT), ElementWiseOperation::kDIV);
+    // Of zeros alone the scale is 1.
+    Value const isNone = node.binary(range, zero, ElementWiseOperation::kEQUAL);
+    Value const scale = node.binary(node.select(isNone, steps, range), steps, ElementWiseOperation::kDIV);
     Value const shift =
         node.binary(node.binary(zero, least, ElementWiseOperation::kSUB), scale, ElementWiseOperation::kDIV);
     Value const zeroPoint = node.cast(

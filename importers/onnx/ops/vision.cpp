@@ -123,7 +123,12 @@ Value insideOf(Node& node, Value const& points, Value const& extent)
 //! By the stock plugin ROIAlign_TRT, as upstream's parser has it: maxima, and samples as many as a region is large.
 Outputs regionsByPlugin(Node& node, std::string const& mode, bool isHalf)
 {
-    return byStockPlugin(node, "ROIAlign_TRT", "2", {node.in(0), node.in(1), node.cast(node.in(2), DataType::kINT32)},
+    // In 32 bits no number of an image that is not there becomes one that is.
+    Value const images = node.binary(node.cast(node.in(2), DataType::kINT64),
+        node.scalar(std::numeric_limits<int32_t>::max(), DataType::kINT64), ElementWiseOperation::kMIN);
+    Value const least = node.scalar(-1.0, DataType::kINT64);
+    Value const which = node.cast(node.binary(images, least, ElementWiseOperation::kMAX), DataType::kINT32);
+    return byStockPlugin(node, "ROIAlign_TRT", "2", {node.in(0), node.in(1), which},
         {{"coordinate_transformation_mode", int64_t{isHalf ? 1 : 0}}, {"mode", int64_t{mode == "avg" ? 1 : 0}},
             {"output_height", node.intOr("output_height", 1)}, {"output_width", node.intOr("output_width", 1)},
             {"sampling_ratio", node.intOr("sampling_ratio", 0)},
@@ -184,8 +189,7 @@ Outputs importRoiAlign(Node& node)
     nvinfer1::ITensor* const both[]{&node.tensor(columns), &node.tensor(rows)};
     nvinfer1::IConcatenationLayer* const grid = node.added(node.api().addConcatenation(both, 2), "grid");
     grid->setAxis(3);
-    Value const images = node.output(
-        node.api().addGather(node.tensor(x), node.tensor(node.cast(node.in(2), DataType::kINT32)), 0), "images");
+    Value const images = node.output(node.api().addGather(node.tensor(x), node.tensor(node.in(2)), 0), "images");
     nvinfer1::IGridSampleLayer* const read =
         node.added(node.api().addGridSample(node.tensor(images), *grid->getOutput(0)), "samples");
     read->setSampleMode(nvinfer1::SampleMode::kCLAMP);

@@ -41,8 +41,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& pr
     std::vector<Offer> offers;
     for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast})
     {
-        if (layout != Layout::kLinear && (x.rank() < 3 || isBlocked))
-            continue;
+        if (layout != Layout::kLinear && (x.rank() < 3 || isBlocked || problem.constant(0) != nullptr))
+            continue; // Constants lie as they are stored.
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
         offer.inputs[0] = layout;

@@ -1,4 +1,4 @@
-// TopK: the first elements of each lane in order; for one of them a scan of whole rows, for more a partial sort.
+// TopK: the first elements of each lane in order; for one of them a scan of whole rows, for more a sort.
 #include "layers/top_k.h"
 
 #include "backend/layer_inputs.h"
@@ -100,11 +100,19 @@ void sortLane(
     for (int64_t i = 0; i < plan.length; ++i)
         entries[i] = {from[i * plan.inner], static_cast<int32_t>(i)};
     bool const largest = plan.largest;
-    std::partial_sort(entries, entries + plan.count, entries + plan.length,
-        [largest](Ranked<Element> const& a, Ranked<Element> const& b) {
-            return isBefore(a.value, b.value, largest)
-                || (a.index < b.index && !isBefore(b.value, a.value, largest)); // Equal ones keep their order.
-        });
+    auto const isSooner = [largest](Ranked<Element> const& a, Ranked<Element> const& b) {
+        return isBefore(a.value, b.value, largest)
+            || (a.index < b.index && !isBefore(b.value, a.value, largest)); // Equal ones keep their order.
+    };
+    constexpr int64_t kFew{16}; // Of so many elements one is wanted at most: a heap of those that are is least work.
+    if (plan.count * kFew <= plan.length)
+        std::partial_sort(entries, entries + plan.count, entries + plan.length, isSooner);
+    else
+    {
+        if (plan.count < plan.length)
+            std::nth_element(entries, entries + plan.count, entries + plan.length, isSooner);
+        std::sort(entries, entries + plan.count, isSooner);
+    }
     int64_t const to = outer * plan.count * plan.inner + inner;
     for (int64_t rank = 0; rank < plan.count; ++rank)
     {
