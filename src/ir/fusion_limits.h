@@ -22,13 +22,18 @@ struct FusionLimits
     int64_t imageWindow{0};    //!< of a window's extents,
     int64_t imageStride{0};    //!< of strides, whose last one is even,
     int64_t imagePool{0};      //!< and of extents and strides of a pooling behind.
-    TypeSet projectionTypes;   //!< Of weights that are joined, so that q, k and v are parts of one product.
-    size_t int8Steps{0};       //!< In the epilogue of an int8 product; 0: the device has none of these.
-    TypeSet quantizedTypes;    //!< Of the operands of such products: int8, fp8.
-    TypeSet quantizedResults;  //!< Of real numbers that they give.
-    int64_t quantizedGrain{0}; //!< They take depths of so many alone, and no groups; 0: all that there are.
-    TypeSet weightOnlyTypes;   //!< Of constant weights that products with float32 read as they are, with scales.
-    size_t pointwiseInputs{0}; //!< Tensors that one pointwise step reads.
+    TypeSet normalizedTypes;   //!< Of rows whose norm is part of the product that reads them.
+    int64_t normalizedRows{0}; //!< Of which one kernel does both at most; 0: the device has no such kernels.
+    int64_t leastNormalizedRows{1};
+    int64_t normalizedDepth{1};    //!< It takes depths that are multiples of this,
+    int64_t normalizedColumns{1};  //!< and so many columns.
+    TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
+    size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
+    TypeSet quantizedTypes;        //!< Of the operands of such products: int8, fp8.
+    TypeSet quantizedResults;      //!< Of real numbers that they give.
+    int64_t quantizedGrain{0};     //!< They take depths of so many alone, and no groups; 0: all that there are.
+    TypeSet weightOnlyTypes;       //!< Of constant weights that products with float32 read as they are, with scales.
+    size_t pointwiseInputs{0};     //!< Tensors that one pointwise step reads.
     size_t pointwiseOperations{0}; //!< Operations and operands in its expression.
 };
 

@@ -148,6 +148,10 @@ constexpr Rule kImages[]{
     {"fuse-image-pooling", RuleKind::kFuse, "The first convolution pools what it gives.", fuseImagePooling},
 };
 
+constexpr Rule kNorms[]{
+    {"fuse-norm-into-product", RuleKind::kFuse, "A product of few rows normalizes them itself.", fuseNormIntoProduct},
+};
+
 constexpr Rule kFewBits[]{
     {"fuse-weight-dequantization", RuleKind::kFuse, "A product reads weights of few bits as they are stored.",
         fuseWeightDequantization},
@@ -166,6 +170,8 @@ constexpr Rule kUndone[]{
     {"undo-gated-input", RuleKind::kUndo, "A gate moves out of the convolution behind it again.", undoGatedInput},
     {"undo-image-convolution", RuleKind::kUndo, "A first convolution becomes cast, convolution and pooling again.",
         undoImageConvolution},
+    {"undo-normalized-product", RuleKind::kUndo, "A product of normalized rows becomes a norm and a product again.",
+        undoNormalizedProduct},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
@@ -191,6 +197,7 @@ constexpr PassRow kTargetRows[]{
     {"epilogues", kEpilogues},
     {"gates of channels", kGates},
     {"first convolutions", kImages},
+    {"norms in front of products", kNorms},
     {"weights of few bits", kFewBits},
     {"regions", kRegions},
     {"clean up again", kClean},

@@ -1338,6 +1338,22 @@ def image_convolutions():
         case("ImageConvolution", f"{name}Pooled", {"product": form, "pooling": pool}, [x, w, b], pooled.astype(type_))
 
 
+def normalized_products():
+    """A layer norm and the product behind it, whose weights bring the sums of their columns."""
+    kind = "NormalizedProduct"
+    for name, shape in (("rows", (5, 6)), ("batches", (2, 3, 6))):
+        ones = [1] * (len(shape) - 2)
+        x, matrix, bias = uniform(f"np_{name}", *shape), uniform(f"npw_{name}", *ones, 6, 4), uniform("np_b", 4)
+        rows = x.astype(np.float64)
+        rows = (rows - rows.mean(axis=-1, keepdims=True)) / np.sqrt(rows.var(axis=-1, keepdims=True) + 1e-5)
+        sums = Const(matrix.astype(np.float64).sum(axis=-2).reshape(4).astype(np.float32), np.float32)
+        y = np.maximum(rows @ matrix.astype(np.float64) + bias, 0)
+        fields = {"product": {"epilogue": {"steps": [{"kind": 2}]}}}
+        case(kind, name, fields, [x, matrix, bias, sums], as_type(y, x))
+        case(kind, f"{name}WithoutBias", {"product": {"operation1": 1}}, [x, matrix.swapaxes(-1, -2), None, sums],
+             as_type(rows @ matrix.astype(np.float64), x))  # fmt: skip
+
+
 def weight_only_products():
     """Weights of few bits with a scale per block of their column."""
     kind = "WeightOnlyProduct"
@@ -1674,6 +1690,7 @@ def main():
         int8_products,
         channel_gates,
         image_convolutions,
+        normalized_products,
         weight_only_products,
         dynamic_quantizations,
         transformers,

@@ -155,6 +155,8 @@ FusionLimits generousLimits()
         .imageWindow = 8,
         .imageStride = 4,
         .imagePool = 4,
+        .normalizedTypes = types,
+        .normalizedRows = 256,
         .projectionTypes = types,
         .int8Steps = 6,
         .quantizedTypes = {DType::kINT8, DType::kFP8},

@@ -141,9 +141,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
         offer.outputs = {Layout::kLinear};
         offer.cost = costOf(problem, products / faster, bytesOf(problem)) * (isForMany == typical.isMany() ? 1.0 : 1.5)
-            * (isByHeads(tactic)                   ? 1.1
+            * (isByHeads(tactic)                   ? 0.45
                     : tactic >= kAttentionByGroups ? 0.5
-                                                   : 1.0); // By heads: where time says so.
+                                                   : 1.0);
         offer.tactic = tactic;
         offers.push_back(std::move(offer));
     }

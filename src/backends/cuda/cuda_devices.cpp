@@ -134,6 +134,14 @@ Target cudaTarget(int32_t index)
         target.fusion.imageStride = 4;
         target.fusion.imagePool = 4;
     }
+    if (model.major == 9) // Early tiles.
+    {
+        target.fusion.normalizedTypes = {DType::kHALF, DType::kBF16};
+        target.fusion.normalizedRows = 256;
+        target.fusion.leastNormalizedRows = 17;
+        target.fusion.normalizedDepth = 64;
+        target.fusion.normalizedColumns = 8;
+    }
     if (model.major >= 8) // Tensor cores for int8, and for fp8 from Hopper on.
     {
         target.rates.fastTypes = {DType::kHALF, DType::kBF16, DType::kINT8};

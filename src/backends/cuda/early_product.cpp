@@ -1,7 +1,7 @@
 // Products of few rows with weights on Hopper, and convolutions, in half precision: weights are fetched while the
 // kernels before end. How results are tiled are tactics.
+#include "backends/cuda/early_product.h"
 #include "backends/cuda/early_tiles_text.h"
-#include "backends/cuda/engine_product.h"
 #include "backends/cuda/engine_windows.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
@@ -35,18 +35,6 @@ constexpr std::array kEarlyTiles{
     EarlyTile{128, 64, 4},
     EarlyTile{128, 128, 4},
 };
-constexpr size_t kEarlyTilesOfProducts{12};
-
-struct EarlyChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &EarlyChoices::tactic)};
-    }
-};
-
 //! What of a step does not depend on addresses.
 struct EarlyCode
 {
@@ -58,6 +46,7 @@ struct EarlyCode
     EngineMatrix b{};
     bool hasBias{false};
     bool hasExtra{false};
+    bool isNormalized{false};
 };
 
 class EarlyProduct final : public CudaPrepared
@@ -86,6 +75,7 @@ class EarlyProduct final : public CudaPrepared
         params.bias = mCode.hasBias ? call.inputs[2] : nullptr;
         params.extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
         params.c = call.outputs[0];
+        params.sums = mCode.isNormalized ? call.inputs[NormalizedProduct::kSums] : nullptr;
         for (void const* const address :
             {call.inputs[0], call.inputs[1], params.extra, static_cast<void const*>(params.c)})
             if (!isOnGrain(address, kEngineAlignment))
@@ -112,29 +102,23 @@ int64_t earlyBlocks(EarlyTile const& tile, ProductShape const& matrices)
 
 //! A block on each multiprocessor, and no place there for more than two: those of the next kernel, which come while
 //! these run, would else crowd on the multiprocessors that these leave free. Blocks without a tile only wait.
-Grid earlyGrid(EarlyTile const& tile, ProductShape const& matrices, int32_t multiprocessors)
+Grid earlyGrid(EarlyTile const& tile, ProductShape const& matrices, int32_t multiprocessors, bool measures)
 {
     constexpr int kMoreThanAThird{80 << 10}; // Of a multiprocessor's shared memory.
     int64_t const steps = blocksOf(blocksOf(matrices.depth, EarlyTile::kDepth), tile.parts);
     int64_t const blocks = earlyBlocks(tile, matrices);
     bool const isOneEach = blocks <= multiprocessors;
-    int const shared = tile.sharedBytes(steps);
+    int const shared = tile.sharedBytes(steps, measures);
     return {.x = static_cast<unsigned>(isOneEach ? multiprocessors / tile.parts * tile.parts : blocks),
-        .block = static_cast<unsigned>(tile.threads()),
+        .block = static_cast<unsigned>(tile.threads(measures)),
         .sharedBytes = static_cast<unsigned>(isOneEach ? std::max(shared, kMoreThanAThird) : shared)};
 }
-
-//! Which operands no kernel of a run writes.
-struct WeightsThere
-{
-    bool matrices;
-    bool bias;
-};
 
 //! What else a product's rows may be, and what makes it where an address is none for the copy engine.
 struct EarlyRows
 {
     std::optional<EngineWindows> windows;
+    std::optional<float> epsilon;              //!< They get mean 0 and variance 1 first, with this beside the variance.
     std::shared_ptr<Prepared const> otherwise; //!< With the steps of the epilogue that the kernel applies.
 };
 
@@ -163,23 +147,26 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .hasBias = matrices.hasBias,
         .hasExtra = own.extraInputs() > 0,
         .isWindowed = rows.windows.has_value(),
-        .epilogue = TENON_TRY(largeEpilogueText(own))};
+        .epilogue = TENON_TRY(largeEpilogueText(own)),
+        .isNormalized = rows.epsilon.has_value()};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
     params.columns = static_cast<int>(matrices.columns);
+    params.depth = static_cast<int>(matrices.depth);
+    params.epsilon = rows.epsilon.value_or(0.0F);
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
     params.stepsOfPart = static_cast<int>(blocksOf(params.steps, tile.parts));
     params.tilesDown = static_cast<int>(blocksOf(matrices.rows, tile.rows));
     params.stages = tile.stages(params.stepsOfPart);
-    params.isConstantBias = constants.bias ? 1 : 0;
+    params.isConstantBias = constants.terms ? 1 : 0;
     params.alpha = product.alpha;
     if (rows.windows)
     {
         rows.windows->boxRows = tile.rows;
         params.walk = rows.windows->walk;
     }
-    Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors);
+    Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors, form.isNormalized);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
@@ -187,7 +174,8 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .windows = rows.windows,
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
-        .hasExtra = form.hasExtra};
+        .hasExtra = form.hasExtra,
+        .isNormalized = form.isNormalized};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
     return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(rows.otherwise)),
         {product.epilogue, own.steps.size()}, inputs, out);
@@ -202,9 +190,57 @@ Result<std::shared_ptr<Prepared const>> earlyProduct(CudaDevice const& device, S
         return libraryProduct(device, product, inputs, out, {});
     Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
     auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
-    return earlyTiles(device, tile, product, {{}, std::move(otherwise)}, own, constants, inputs, out);
+    return earlyTiles(device, tile, product, {{}, {}, std::move(otherwise)}, own, constants, inputs, out);
 }
 
+//! Of each number of parts the few that come nearest to a block for each multiprocessor.
+std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles)
+{
+    constexpr double kMultiprocessors{132.0}; // Of Hopper's.
+    constexpr size_t kOfParts{3};
+    std::map<int, std::vector<std::pair<double, int32_t>>> byParts;
+    for (int32_t i = 0; i < static_cast<int32_t>(tiles); ++i)
+    {
+        EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(i)];
+        auto const blocks = static_cast<double>(earlyBlocks(tile, matrices));
+        bool const isShared = tile.parts == 1 || blocksOf(matrices.depth, EarlyTile::kDepth) >= 2 * tile.parts;
+        if (isShared && blocks <= 2 * kMultiprocessors)
+            byParts[tile.parts].emplace_back(std::abs(std::log(blocks / kMultiprocessors)), i);
+    }
+    std::vector<int32_t> tactics;
+    for (auto& [parts, some] : byParts)
+    {
+        std::ranges::sort(some);
+        for (size_t i = 0; i < std::min(some.size(), kOfParts); ++i)
+            tactics.push_back(some[i].second);
+    }
+    return tactics;
+}
+
+} // namespace
+
+Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const& device, StepProduct const& product,
+    WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
+    EarlyChoices const& choices)
+{
+    EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
+    LtShape const shape = ltShapeOf(product.shape);
+    if (!isForEarly(device, tile, shape, constants, out.dtype) || tile.parts != 1
+        || shape.matrices.depth % EarlyTile::kDepth != 0)
+        return norm.otherwise;
+    return earlyTiles(device, tile, product, {{}, norm.epsilon, norm.otherwise}, product.epilogue, constants,
+        inputs.first(kFirstExtra), out);
+}
+
+std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices)
+{
+    std::vector<int32_t> tactics = tacticsOfTiles(matrices, kEarlyTactics);
+    std::erase_if(tactics, [](int32_t tactic) { return kEarlyTiles[static_cast<size_t>(tactic)].parts != 1; });
+    return tactics;
+}
+
+namespace
+{
 class EarlyProductKernel final : public LayerKernel
 {
   public:
@@ -254,7 +290,7 @@ class EarlyConvolutionKernel final : public ConvolutionKernel
         if (auto const pixels = pixelProduct(layer, inputs[0], out))
             return earlyProduct(device(), *pixels, constants, inputs, out, choices);
         EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
-        EarlyRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), nullptr};
+        EarlyRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), {}, nullptr};
         if (!rows.windows)
             return directConvolution(device(), layer, inputs, out);
         StepProduct const product = rows.windows->product(layer, out);
@@ -267,30 +303,6 @@ class EarlyConvolutionKernel final : public ConvolutionKernel
         return earlyTiles(device(), tile, product, std::move(rows), own, constants, inputs, out);
     }
 };
-
-//! Which tiles are worth a trial: of each number of parts the few that come nearest to a block for each multiprocessor.
-std::vector<int32_t> earlyTactics(ProductShape const& matrices, size_t tiles)
-{
-    constexpr double kMultiprocessors{132.0}; // Of Hopper's.
-    constexpr size_t kOfParts{3};
-    std::map<int, std::vector<std::pair<double, int32_t>>> byParts;
-    for (int32_t i = 0; i < static_cast<int32_t>(tiles); ++i)
-    {
-        EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(i)];
-        auto const blocks = static_cast<double>(earlyBlocks(tile, matrices));
-        bool const isShared = tile.parts == 1 || blocksOf(matrices.depth, EarlyTile::kDepth) >= 2 * tile.parts;
-        if (isShared && blocks <= 2 * kMultiprocessors)
-            byParts[tile.parts].emplace_back(std::abs(std::log(blocks / kMultiprocessors)), i);
-    }
-    std::vector<int32_t> tactics;
-    for (auto& [parts, some] : byParts)
-    {
-        std::ranges::sort(some);
-        for (size_t i = 0; i < std::min(some.size(), kOfParts); ++i)
-            tactics.push_back(some[i].second);
-    }
-    return tactics;
-}
 
 std::vector<Offer> offersOfTiles(
     Problem const& problem, Layout layout, ProductShape const& matrices, std::vector<int32_t> const& tactics)
@@ -343,7 +355,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& pr
     if (matrices.rows < kLeastRows)
         return refuse(kName, fmt::format("takes {} rows and more", kLeastRows));
     std::vector<int32_t> const tactics =
-        matrices.rows > kMostRows ? std::vector<int32_t>{} : earlyTactics(matrices, kEarlyTilesOfProducts);
+        matrices.rows > kMostRows ? std::vector<int32_t>{} : tacticsOfTiles(matrices, kEarlyTactics);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kLinear, matrices, tactics);
@@ -366,7 +378,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const
     if (!windows || out.extents[1] % kEngineGrain != 0)
         return refuse(kName, "takes windows of two axes over channels by 64, single pixels' by 8");
     ProductShape const matrices = ltShapeOf(windows->product(layer, out).shape).matrices;
-    std::vector<int32_t> const tactics = earlyTactics(matrices, kEarlyTiles.size());
+    std::vector<int32_t> const tactics = tacticsOfTiles(matrices, kEarlyTiles.size());
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kChannelsLast, matrices, tactics);

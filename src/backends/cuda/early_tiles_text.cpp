@@ -15,7 +15,9 @@ namespace
 {
 //! Rows of 128 bytes whose eight pieces are exchanged by the row's number ("128-byte swizzle" of the PTX ISA).
 constexpr char kEarlyMeasuresText[]{R"(
-constexpr int kDepth = 64, kWorking = BM * 2, kThreads = kWorking + 32; // The last warp copies.
+constexpr int kDepth = 64, kWorking = BM * 2, kMeasuring = IS_NORMALIZED ? 256 : 0;
+constexpr int kThreads = kWorking + 32 + kMeasuring; // A warp behind those that multiply copies.
+constexpr int kStart = IS_NORMALIZED ? 3072 : 1024;  // Where stages begin.
 constexpr int kBytesOfA = BM * 128, kStageBytes = kBytesOfA + BN * 128;
 constexpr int kPitch = BN + 8; // Rows of sums begin in different banks.
 constexpr int kOwnRows = BM / PARTS; // That a block finishes.
@@ -35,13 +37,20 @@ static __device__ __forceinline__ Share shareOf(EarlyTilesParams const& p)
     int const end = first + p.stepsOfPart < p.steps ? first + p.stepsOfPart : p.steps;
     return {at % p.tilesDown * BM, at / p.tilesDown * BN, part, first, end > first ? end - first : 0};
 }
+//! Of a block's columns and rows, in shared memory.
+struct Terms
+{
+    float bias[128], sums[128];
+    float means[128], factors[128]; // Of the rows: 1 over their deviation.
+};
+
 //! Of the tile, that a warp begins with.
 static __device__ __forceinline__ int warpRow() { return (int)threadIdx.x / 32 * 16; }
 )"};
 
 //! Without a GPU blocks run one after the other: the last one of a tile finishes all of its rows.
 constexpr char kEarlyEmulatedText[]{R"(
-static float biases[BN];
+static Terms terms;
 static float sumsOfParts[PARTS][BM * kPitch];
 static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d)
 {
@@ -57,6 +66,22 @@ static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d
                                     : numberAt(p.a, row, k)) * numberAt(p.b, column, k);
             d[n][i] = sum;
         }
+}
+static void measureRows(EarlyTilesParams const& p, Share const& share, Terms& terms)
+{
+    for (int row = (int)threadIdx.x; row < BM; row += kWorking)
+    {
+        float sum = 0.0f, squares = 0.0f;
+        for (int k = 0; k < p.depth; ++k)
+            sum += numberAt(p.a, share.row + row, k);
+        terms.means[row] = sum / (float)p.depth;
+        for (int k = 0; k < p.depth; ++k)
+        {
+            float const off = numberAt(p.a, share.row + row, k) - terms.means[row];
+            squares += off * off;
+        }
+        terms.factors[row] = 1.0f / std::sqrt(squares / (float)p.depth + p.epsilon);
+    }
 }
 static inline float* ownSums(int part) { return sumsOfParts[part]; }
 static inline Pack<float, 4> sumsAt(float const*, int part, int at)
@@ -111,6 +136,12 @@ struct Ring
 {
     unsigned stages, full, empty; // Addresses.
 };
+
+//! Of all who read stages: sums take their place.
+static __device__ __forceinline__ void meetReaders()
+{
+    asm volatile("bar.sync 1, %0;" :: "n"(kWorking + kMeasuring) : "memory");
+}
 
 //! Into the cache, where the ring has no room yet.
 static __device__ __forceinline__ void fetchAhead(u64 const (&map)[16], int column, int row)
@@ -193,7 +224,89 @@ static __device__ __forceinline__ void multiplyShare(
         }
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    asm volatile("bar.sync 1, %0;" :: "n"(kWorking) : "memory"); // Sums take the place of stages.
+    meetReaders();
+}
+
+//! All threads of a warp see it together: one of them lets go what all have read.
+static __device__ __forceinline__ void waitTogether(unsigned barrier, unsigned parity)
+{
+    unsigned isOver;
+    do
+        asm volatile("{.reg .pred isOver; mbarrier.try_wait.parity.shared::cta.b64 isOver, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, isOver;}" : "=r"(isOver) : "r"(barrier), "r"(parity) : "memory");
+    while (!__all_sync(0xFFFFFFFFu, isOver));
+}
+
+//! Sum of neighbouring threads that share a row.
+constexpr int kOfRow = IS_NORMALIZED ? kMeasuring / BM : 1;
+static __device__ __forceinline__ float ofRow(float x)
+{
+#pragma unroll
+    for (int lane = 1; lane < kOfRow; lane *= 2)
+        x += __shfl_xor_sync(0xFFFFFFFFu, x, lane);
+    return x;
+}
+
+//! Mean and deviation of each row, from the stages on their way to the products. Numbers are taken from a pivot that is
+//! near the mean, so that squares do not drown in it.
+static __device__ __forceinline__ void measureRows(
+    EarlyTilesParams const& p, Share const& share, Ring const& ring, unsigned char const* stages, Terms& terms)
+{
+    constexpr int kPieces = 8 / kOfRow; // Of 16 bytes, of a thread.
+    int const thread = (int)threadIdx.x - kWorking - 32, row = thread / kOfRow;
+    float pivot = 0.0f, sums[2] = {}, squares[2] = {};
+    int stage = 0, before = 0;
+    unsigned parity = 0;
+#pragma unroll 1
+    for (int step = 0; step < share.steps; ++step)
+    {
+        waitTogether(ring.full + stage * 8, parity);
+        if (step > 0 && threadIdx.x % 32 == 0) // What was read there has been worked on, so it has come.
+            arrive(ring.empty + before * 8);
+        before = stage;
+        unsigned char const* const from = stages + stage * kStageBytes + row * 128;
+        float x[kPieces * 8];
+#pragma unroll
+        for (int i = 0; i < kPieces; ++i) // Neighbouring rows read other pieces, from other banks.
+        {
+            int const piece = thread % kOfRow + kOfRow * (i ^ row % kPieces);
+            Pack<unsigned, 4> const words = *(Pack<unsigned, 4> const*)(from + piece * 16);
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+            {
+                x[i * 8 + k * 2] = widen(Stored{(unsigned short)words.v[k]});
+                x[i * 8 + k * 2 + 1] = widen(Stored{(unsigned short)(words.v[k] >> 16)});
+            }
+        }
+        if (step == 0)
+        {
+            float both[2] = {};
+#pragma unroll
+            for (int i = 0; i < kPieces * 8; ++i)
+                both[i % 2] += x[i];
+            pivot = ofRow(both[0] + both[1]) / kDepth;
+        }
+#pragma unroll
+        for (int i = 0; i < kPieces * 8; ++i)
+        {
+            float const off = x[i] - pivot;
+            sums[i % 2] += off;
+            squares[i % 2] = fmaf(off, off, squares[i % 2]);
+        }
+        if (++stage == p.stages)
+        {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    meetReaders();
+    float const off = ofRow(sums[0] + sums[1]) / (float)p.depth;
+    float const variance = fmaf(-off, off, ofRow(squares[0] + squares[1]) / (float)p.depth);
+    if (thread % kOfRow == 0)
+    {
+        terms.means[row] = pivot + off;
+        terms.factors[row] = 1.0f / sqrtf(fmaxf(variance, 0.0f) + p.epsilon);
+    }
 }
 )"};
 
@@ -228,8 +341,18 @@ static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share
 
 typedef Pack<unsigned, 4> Extras[kItemsOfThread];
 
+//! Of eight columns.
+struct EightTerms
+{
+    Pack<float, 4> v[2];
+};
+static __device__ __forceinline__ EightTerms termsAt(float const* from, int column)
+{
+    return {{*(Pack<float, 4> const*)(from + column), *(Pack<float, 4> const*)(from + column + 4)}};
+}
+
 static __device__ __forceinline__ void finishShare(
-    EarlyTilesParams const& p, Share const& share, float const* sums, float const* bias, Extras const& extras)
+    EarlyTilesParams const& p, Share const& share, float const* sums, Terms const& terms, Extras const& extras)
 {
     float v[kItemsOfThread][8] = {};
 #pragma unroll
@@ -256,9 +379,16 @@ static __device__ __forceinline__ void finishShare(
         Octet const octet = octetOf(p, share, item);
         if (octet.at < 0)
             continue;
+        float const mean = IS_NORMALIZED ? terms.means[octet.row] : 0.0f;
+        float const factor = IS_NORMALIZED ? terms.factors[octet.row] : p.alpha;
+        EightTerms const sums = IS_NORMALIZED ? termsAt(terms.sums, octet.column) : EightTerms{};
+        EightTerms const bias = HAS_BIAS ? termsAt(terms.bias, octet.column) : EightTerms{};
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-            v[item][k] = fmaf(v[item][k], p.alpha, HAS_BIAS ? bias[octet.column + k] : 0.0f);
+        {
+            float const sum = IS_NORMALIZED ? fmaf(-mean, sums.v[k / 4].v[k % 4], v[item][k]) : v[item][k];
+            v[item][k] = fmaf(sum, factor, bias.v[k / 4].v[k % 4]);
+        }
         applyEpilogue(v[item], extras[item].v);
         Pack<unsigned, 4> y;
 #pragma unroll
@@ -280,11 +410,15 @@ static __device__ __forceinline__ void fetchExtras(EarlyTilesParams const& p, Sh
 }
 
 //! Of the block's columns; a thread each.
-static __device__ __forceinline__ void fetchBias(EarlyTilesParams const& p, Share const& share, float* biases)
+static __device__ __forceinline__ void fetchTerms(EarlyTilesParams const& p, Share const& share, Terms& terms)
 {
-    int const column = share.column + (int)threadIdx.x;
-    if (HAS_BIAS && threadIdx.x < BN)
-        biases[threadIdx.x] = column < p.columns ? widen(((Stored const*)p.bias)[column]) : 0.0f;
+    int const own = (int)threadIdx.x, column = share.column + own;
+    if (own >= BN)
+        return;
+    if (HAS_BIAS)
+        terms.bias[own] = column < p.columns ? widen(((Stored const*)p.bias)[column]) : 0.0f;
+    if (IS_NORMALIZED)
+        terms.sums[own] = column < p.columns ? ((float const*)p.sums)[column] : 0.0f;
 }
 
 #ifdef TENON_EMULATED
@@ -297,15 +431,17 @@ TENON_KERNEL(earlyTiles, EarlyTilesParams)
     bool const isCopying = threadIdx.x >= kWorking;
     if (!isCopying)
     {
-        fetchBias(p, share, biases);
+        fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
+        if (IS_NORMALIZED)
+            measureRows(p, share, terms);
         Sums d;
         multiplyShare(p, share, d);
         keepSums(ownSums(share.part), d);
     }
     __syncthreads();
     if (!isCopying)
-        finishShare(p, share, nullptr, biases, extras);
+        finishShare(p, share, nullptr, terms, extras);
 }
 #else
 //! Whether the run goes on: one thread of the cluster asks, as the host may say stop at any time, and blocks that
@@ -317,7 +453,7 @@ static __device__ __forceinline__ bool begin(EarlyTilesParams const& p, Ring con
         for (int i = 0; i < p.stages; ++i)
         {
             initBarrier(ring.full + i * 8, 1);
-            initBarrier(ring.empty + i * 8, BM / 16); // Warps.
+            initBarrier(ring.empty + i * 8, BM / 16 + kMeasuring / 32); // Warps.
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // For the copy engine, too.
         *word = p.stop != nullptr ? *p.stop : 0;
@@ -340,9 +476,9 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
     unsigned char* const start = sharedMemory + (1024u - sharedAddress(sharedMemory) % 1024u) % 1024u;
     unsigned const barriers = sharedAddress(start);
     unsigned* const word = (unsigned*)(start + 448);
-    float* const biases = (float*)(start + 512);
-    float* const sums = (float*)(start + 1024);
-    Ring const ring{barriers + 1024, barriers, barriers + 256};
+    Terms& terms = *(Terms*)(start + 512); // Without norms their bias alone has room.
+    float* const sums = (float*)(start + kStart);
+    Ring const ring{barriers + kStart, barriers, barriers + 256};
     Share const share = shareOf(p);
     if (share.column >= p.columns || !begin(p, ring, word))
     {
@@ -350,29 +486,36 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
         return;
     }
     Extras extras;
-    bool const isCopying = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0) == kWorking / 32;
-    if (isCopying)
+    int const warp = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0);
+    bool const isFinishing = warp < kWorking / 32;
+    if (warp == kWorking / 32)
     {
         if (threadIdx.x == kWorking)
             copyShare(p, share, ring);
         awaitFormer();
         __syncwarp();
     }
+    else if (!isFinishing)
+    {
+        awaitFormer();
+        if (IS_NORMALIZED) // Else there are no such threads.
+            measureRows(p, share, ring, start + kStart, terms);
+    }
     else
     {
         if (p.isConstantBias)
-            fetchBias(p, share, biases);
+            fetchTerms(p, share, terms);
         awaitFormer();
         if (!p.isConstantBias)
-            fetchBias(p, share, biases);
+            fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
         Sums d = {};
         multiplyShare(p, share, ring, d);
         keepSums(sums, d);
     }
     meetParts();
-    if (!isCopying)
-        finishShare(p, share, sums, biases, extras);
+    if (isFinishing)
+        finishShare(p, share, sums, terms, extras);
     else
         letPartsGo();
     awaitParts();
@@ -391,8 +534,9 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     EarlyTile const& tile = form.tile;
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
-                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {};\n",
-        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed);
+                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, IS_NORMALIZED = {};\n",
+        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed,
+        form.isNormalized);
     text += matrixText();
     text +=
         fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"

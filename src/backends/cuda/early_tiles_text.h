@@ -10,10 +10,12 @@
 namespace tenon::cuda
 {
 
-//! `extra`: a tensor like the result. Matrices a and b as the copy engine knows them; a may be windows.
-TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c; int rows;
-                    int columns; int steps; int stepsOfPart; int tilesDown; int stages; int isConstantBias; float alpha;
-                    WindowWalk walk; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
+//! `extra`: a tensor like the result. `sums`: of b's columns, where rows are normalized. Matrices a and b as the copy
+//! engine knows them; a may be windows.
+TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c;
+                    void const* sums; int rows; int columns; int depth; int steps; int stepsOfPart; int tilesDown;
+                    int stages; int isConstantBias; float alpha; float epsilon; WindowWalk walk;
+                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
 
 //! A block's results, and how many blocks, a cluster, share them out by depth.
 struct EarlyTile
@@ -26,10 +28,12 @@ struct EarlyTile
     int columns; //!< A multiple of 8, up to 128.
     int parts;   //!< A power of 2, up to 8.
 
-    constexpr int threads() const noexcept
+    //! `measures`: some find mean and deviation of the rows.
+    constexpr int threads(bool measures) const noexcept
     {
         constexpr int kCopying{32};
-        return rows * 2 + kCopying;
+        constexpr int kMeasuring{256};
+        return rows * 2 + kCopying + (measures ? kMeasuring : 0);
     }
     constexpr int stageBytes() const noexcept
     {
@@ -47,11 +51,12 @@ struct EarlyTile
         constexpr int kShare{110 << 10};
         return static_cast<int>(std::min<int64_t>(steps, std::clamp(kShare / stageBytes(), kMinStages, kMaxStages)));
     }
-    constexpr int sharedBytes(int64_t steps) const noexcept
+    constexpr int sharedBytes(int64_t steps, bool measures) const noexcept
     {
         constexpr int kAlignment{1024};
-        constexpr int kStart{1024}; // Barriers, and the bias of all columns.
-        return kAlignment + kStart + std::max(stages(steps) * stageBytes(), sumBytes());
+        constexpr int kStart{1024};    // Barriers, and the bias of all columns.
+        constexpr int kMeasures{2048}; // What else belongs to columns and rows.
+        return kAlignment + kStart + (measures ? kMeasures : 0) + std::max(stages(steps) * stageBytes(), sumBytes());
     }
 };
 
@@ -60,9 +65,10 @@ struct EarlyTilesForm
     EarlyTile tile;
     std::string type; //!< Of all operands: "Half" or "Bfloat".
     bool hasBias;
-    bool hasExtra;        //!< The epilogue reads a tensor like the result.
-    bool isWindowed;      //!< Rows are windows.
-    std::string epilogue; //!< As largeEpilogueText gives it.
+    bool hasExtra;            //!< The epilogue reads a tensor like the result.
+    bool isWindowed;          //!< Rows are windows.
+    std::string epilogue;     //!< As largeEpilogueText gives it.
+    bool isNormalized{false}; //!< Rows get mean 0 and variance 1 first: parts are one, and stages whole.
 };
 
 //! Kernel "earlyTiles". Columns of the right operand lie behind each other.

@@ -2,6 +2,7 @@
 // which is all elements that share their reductions. Rows that lie in one piece and are short enough are held in
 // registers; others are read once for each reduction and once for the result. Of reductions over rows that lie side by
 // side, a block has several.
+#include "backends/cuda/rows.h"
 #include "backends/cuda/rows_text.h"
 #include "layers/normalization.h"
 #include "layers/reduce.h"
@@ -256,6 +257,98 @@ struct RowSide
     std::vector<std::vector<int64_t>> strides; //!< One per operand, then of the output.
 };
 
+std::vector<int64_t> broadcastStrides(Layout layout, std::vector<int64_t> const& extents)
+{
+    std::vector<int64_t> strides = stridesIn(layout, extents);
+    for (size_t i = 0; i < extents.size(); ++i)
+        if (extents[i] == 1)
+            strides[i] = 0;
+    return strides;
+}
+
+Result<RowParams> arrange(std::span<TensorArg const> inputs, TensorArg const& out, uint32_t axes)
+{
+    std::vector<int64_t> const whole = wholeExtents(inputs);
+    RowSide sides[2];
+    for (RowSide& side : sides)
+        side.strides.resize(inputs.size() + 1);
+    std::vector<std::vector<int64_t>> all;
+    for (TensorArg const& input : inputs)
+    {
+        if (input.present && blockOf(input.layout) != 1)
+            return badArgument("an input is {}", nameOf(input.layout));
+        all.push_back(input.present && input.extents.size() == whole.size()
+                ? broadcastStrides(input.layout, input.extents)
+                : std::vector<int64_t>(whole.size(), 0));
+    }
+    std::vector<int64_t> outExtents = out.extents;
+    if (outExtents.size() < whole.size())
+        for (size_t axis = 0; axis < whole.size(); ++axis)
+            if ((axes >> axis & 1U) != 0)
+                outExtents.insert(outExtents.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    if (outExtents.size() != whole.size() || (out.extents.size() != whole.size() && out.layout != Layout::kLinear))
+        return badArgument("its output is of rank {}", out.extents.size());
+    all.push_back(broadcastStrides(out.layout, outExtents));
+    for (size_t const axis : memoryAxes(inputs[0].layout, whole.size()))
+    {
+        RowSide& side = sides[axes >> axis & 1U];
+        side.extents.push_back(whole[axis]);
+        for (size_t n = 0; n < all.size(); ++n)
+            side.strides[n].push_back(all[n][axis]);
+    }
+    RowParams params{};
+    params.rows = static_cast<uint64_t>(volumeOf(sides[0].extents));
+    params.length = static_cast<uint64_t>(volumeOf(sides[1].extents));
+    bool const isReduced = volumeOf(outExtents) != volumeOf(whole); // Of rows without an element there is more.
+    params.written = isReduced ? 1 : params.length;
+    params.isSmall = isSmall(volumeOf(whole)) ? 1 : 0;
+    for (RowSide& side : sides)
+        mergeAxes(side.extents, side.strides);
+    if (std::max(sides[0].extents.size(), sides[1].extents.size()) > kMaxAxes)
+        return badArgument("it goes over {} axes", whole.size());
+    params.keptAxes = static_cast<int>(sides[0].extents.size());
+    params.reducedAxes = static_cast<int>(sides[1].extents.size());
+    std::ranges::copy(sides[0].extents, params.keptExtents);
+    std::ranges::copy(sides[1].extents, params.reducedExtents);
+    for (size_t n = 0; n <= inputs.size(); ++n)
+    {
+        RowOperand& operand = n < inputs.size() ? params.in[n] : params.to;
+        std::ranges::copy(sides[0].strides[n], operand.kept);
+        std::ranges::copy(sides[1].strides[n], operand.reduced);
+    }
+    return params;
+}
+} // namespace
+
+Result<std::shared_ptr<Prepared const>> rowStep(CudaDevice const& device, Expr const& body,
+    std::span<TensorArg const> inputs, TensorArg const& out, std::vector<bool> const& areConstant)
+{
+    RowExpr const rows = TENON_TRY(cut(body, static_cast<int32_t>(inputs.size())));
+    RowText const text = TENON_TRY(functionsOf(rows, inputs));
+    std::string const outType = TENON_TRY(storageOf(out.dtype));
+    RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
+    std::optional<RowPacks> const packs = packsOf(params, inputs, out, [&](size_t n) { return areConstant[n]; });
+    std::optional<RowColumns> const columns = columnsOf(params, text, inputs, device.model().multiprocessors);
+    std::string own = std::string{kRowOperandText} + kRowParamsText + text.functions;
+    bool const hasOwnRows = areColumns(params);
+    own += hasOwnRows ? columnKernel(rows, text, outType) : rowKernel(rows, text, outType);
+    if (packs && !hasOwnRows)
+        own += packedRowKernel(rows, text, outType, *packs);
+    if (columns)
+        own += sharedColumnKernel(rows, text, outType, *columns);
+    Module const& module = *TENON_TRY(moduleOf(device, wholeText(own)));
+    unsigned const block = hasOwnRows ? 0 : params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
+    auto step = std::make_shared<RowStep>(
+        params, inputs.size(), block, TENON_TRY(module.function(hasOwnRows ? "columns" : "rows")));
+    if (packs && !hasOwnRows)
+        step->setPacked(TENON_TRY(module.function("packedRows")), *packs);
+    if (columns)
+        step->setColumns(TENON_TRY(module.function("sharedColumns")), *columns);
+    return std::shared_ptr<Prepared const>{std::move(step)};
+}
+
+namespace
+{
 class RowKernel final : public LayerKernel
 {
   public:
@@ -272,93 +365,10 @@ class RowKernel final : public LayerKernel
         RowProblem const problem = rowProblem(layer(), given, outputs[0]);
         if (!problem.body)
             return badArgument("layer kind {} is no expression", layer().name());
-        std::span<TensorArg const> const inputs{problem.inputs};
-        TensorArg const& out = problem.out;
-        RowExpr const rows = TENON_TRY(cut(*problem.body, static_cast<int32_t>(inputs.size())));
-        RowText const text = TENON_TRY(functionsOf(rows, inputs));
-        std::string const outType = TENON_TRY(storageOf(out.dtype));
-        RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
-        std::optional<RowPacks> const packs = packsOf(params, inputs, out, [&](size_t n) { return isConstant(n); });
-        std::optional<RowColumns> const columns = columnsOf(params, text, inputs, device().model().multiprocessors);
-        std::string own = std::string{kRowOperandText} + kRowParamsText + text.functions;
-        bool const hasOwnRows = areColumns(params);
-        own += hasOwnRows ? columnKernel(rows, text, outType) : rowKernel(rows, text, outType);
-        if (packs && !hasOwnRows)
-            own += packedRowKernel(rows, text, outType, *packs);
-        if (columns)
-            own += sharedColumnKernel(rows, text, outType, *columns);
-        Module const& module = *TENON_TRY(moduleOf(device(), wholeText(own)));
-        unsigned const block = hasOwnRows ? 0 : params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
-        auto step = std::make_shared<RowStep>(
-            params, inputs.size(), block, TENON_TRY(module.function(hasOwnRows ? "columns" : "rows")));
-        if (packs && !hasOwnRows)
-            step->setPacked(TENON_TRY(module.function("packedRows")), *packs);
-        if (columns)
-            step->setColumns(TENON_TRY(module.function("sharedColumns")), *columns);
-        return std::shared_ptr<Prepared const>{std::move(step)};
-    }
-
-  private:
-    static Result<RowParams> arrange(std::span<TensorArg const> inputs, TensorArg const& out, uint32_t axes)
-    {
-        std::vector<int64_t> const whole = wholeExtents(inputs);
-        RowSide sides[2];
-        for (RowSide& side : sides)
-            side.strides.resize(inputs.size() + 1);
-        std::vector<std::vector<int64_t>> all;
-        for (TensorArg const& input : inputs)
-        {
-            if (input.present && blockOf(input.layout) != 1)
-                return badArgument("an input is {}", nameOf(input.layout));
-            all.push_back(input.present && input.extents.size() == whole.size()
-                    ? broadcastStrides(input.layout, input.extents)
-                    : std::vector<int64_t>(whole.size(), 0));
-        }
-        std::vector<int64_t> outExtents = out.extents;
-        if (outExtents.size() < whole.size())
-            for (size_t axis = 0; axis < whole.size(); ++axis)
-                if ((axes >> axis & 1U) != 0)
-                    outExtents.insert(outExtents.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-        if (outExtents.size() != whole.size() || (out.extents.size() != whole.size() && out.layout != Layout::kLinear))
-            return badArgument("its output is of rank {}", out.extents.size());
-        all.push_back(broadcastStrides(out.layout, outExtents));
-        for (size_t const axis : memoryAxes(inputs[0].layout, whole.size()))
-        {
-            RowSide& side = sides[axes >> axis & 1U];
-            side.extents.push_back(whole[axis]);
-            for (size_t n = 0; n < all.size(); ++n)
-                side.strides[n].push_back(all[n][axis]);
-        }
-        RowParams params{};
-        params.rows = static_cast<uint64_t>(volumeOf(sides[0].extents));
-        params.length = static_cast<uint64_t>(volumeOf(sides[1].extents));
-        bool const isReduced = volumeOf(outExtents) != volumeOf(whole); // Of rows without an element there is more.
-        params.written = isReduced ? 1 : params.length;
-        params.isSmall = isSmall(volumeOf(whole)) ? 1 : 0;
-        for (RowSide& side : sides)
-            mergeAxes(side.extents, side.strides);
-        if (std::max(sides[0].extents.size(), sides[1].extents.size()) > kMaxAxes)
-            return badArgument("it goes over {} axes", whole.size());
-        params.keptAxes = static_cast<int>(sides[0].extents.size());
-        params.reducedAxes = static_cast<int>(sides[1].extents.size());
-        std::ranges::copy(sides[0].extents, params.keptExtents);
-        std::ranges::copy(sides[1].extents, params.reducedExtents);
-        for (size_t n = 0; n <= inputs.size(); ++n)
-        {
-            RowOperand& operand = n < inputs.size() ? params.in[n] : params.to;
-            std::ranges::copy(sides[0].strides[n], operand.kept);
-            std::ranges::copy(sides[1].strides[n], operand.reduced);
-        }
-        return params;
-    }
-
-    static std::vector<int64_t> broadcastStrides(Layout layout, std::vector<int64_t> const& extents)
-    {
-        std::vector<int64_t> strides = stridesIn(layout, extents);
-        for (size_t i = 0; i < extents.size(); ++i)
-            if (extents[i] == 1)
-                strides[i] = 0;
-        return strides;
+        std::vector<bool> areConstant;
+        for (size_t n = 0; n < given.size(); ++n)
+            areConstant.push_back(isConstant(n));
+        return rowStep(device(), *problem.body, problem.inputs, problem.out, areConstant);
     }
 };
 
