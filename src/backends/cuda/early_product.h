@@ -1,5 +1,5 @@
-// EarlyProduct: a product of few rows whose weights are fetched while the kernels before end, for the layers that come to
-// one.
+// EarlyProduct: a product of few rows whose weights are fetched while the kernels before end, for the layers that come
+// to one.
 #pragma once
 
 #include "backends/cuda/engine_product.h"

@@ -464,8 +464,8 @@ extern "C" __global__ void largeTiles(LargeTilesParams const) { asm volatile("tr
 )"};
 
 //! x · Φ(x), where Φ(x) = 1 / (1 + exp(−x · q(x²))): 6e-4 of results from 2^-14 on away at most, absolute 1e-4.
-//! Steps of all numbers together, so that none waits for the one before. Beyond the numbers that q was made for it falls
-//! on and on, so that Φ becomes 0 or 1 of itself.
+//! Steps of all numbers together, so that none waits for the one before. Beyond the numbers that q was made for it
+//! falls on and on, so that Φ becomes 0 or 1 of itself.
 constexpr char kGeluText[]{R"(
 template <int N>
 static __device__ __forceinline__ void gelusOf(float (&x)[N])

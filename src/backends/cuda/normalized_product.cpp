@@ -1,5 +1,5 @@
-// Product of normalized rows: by early tiles, which find mean and deviation beside the products, or by a norm in scratch
-// memory and a product of that by the library. Both are tactics.
+// Product of normalized rows: by early tiles, which find mean and deviation beside the products, or by a norm in
+// scratch memory and a product of that by the library. Both are tactics.
 #include "layers/normalized_product.h"
 #include "backends/cuda/early_product.h"
 #include "backends/cuda/rows.h"
