@@ -1,7 +1,6 @@
 // KernelCase: building a one-layer graph, taking each offer through build, load, prepare and run.
 #include "backends/kernel_case.h"
 
-#include "backend/backend_table.h"
 #include "base/isa.h"
 
 #include <algorithm>
@@ -11,15 +10,6 @@
 namespace tenon::test
 {
 
-namespace
-{
-std::mt19937& engine()
-{
-    static std::mt19937 instance{20240607};
-    return instance;
-}
-
-//! The backend that TENON_TEST_BACKEND names; the first of the build when it is not set.
 BackendEntry const& backendUnderTest()
 {
     char const* const wanted = std::getenv("TENON_TEST_BACKEND");
@@ -28,6 +18,14 @@ BackendEntry const& backendUnderTest()
     if (wanted != nullptr && found == all.end())
         std::abort(); // The cases would pass on another backend.
     return found == all.end() ? *std::ranges::find(all, std::string_view{"cpu"}, &BackendEntry::name) : *found;
+}
+
+namespace
+{
+std::mt19937& engine()
+{
+    static std::mt19937 instance{20240607};
+    return instance;
 }
 
 //! Memory of one tensor on the device, its end guarded by a pattern.

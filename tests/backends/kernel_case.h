@@ -2,6 +2,7 @@
 // instruction set and in every type of real numbers) and compared with the layer's own reference.
 #pragma once
 
+#include "backend/backend_table.h"
 #include "backend/candidate.h"
 #include "ir/graph.h"
 
@@ -14,6 +15,9 @@
 
 namespace tenon::test
 {
+
+//! The backend that TENON_TEST_BACKEND names; the CPU's when it is not set.
+BackendEntry const& backendUnderTest();
 
 struct Operand
 {
