@@ -10,8 +10,34 @@ using namespace nvinfer1;
 
 namespace
 {
+//! Ranges that the program of this name makes up where nobody has said which real numbers int8 stands for: times are
+//! measured all the same.
+constexpr float kRangeOfInputs{2.0F};
+constexpr float kRangeOfOutputs{4.0F};
+
+//! Its Quantize layers say what int8 stands for.
+bool quantizesItself(INetworkDefinition const& network)
+{
+    for (int32_t i = 0; i < network.getNbLayers(); ++i)
+        if (LayerType const type = network.getLayer(i)->getType();
+            type == LayerType::kQUANTIZE || type == LayerType::kDEQUANTIZE)
+            return true;
+    return false;
+}
+
+void makeUpRange(ITensor& tensor, bool isInput, Log const& log)
+{
+    float const range = isInput ? kRangeOfInputs : kRangeOfOutputs;
+    if (!tensor.dynamicRangeIsSet() && tensor.setDynamicRange(-range, range))
+        log.warn(
+            text("Tensor '%s' is int8, and the model does not say for which real numbers: taken for those from %g to "
+                 "%g. Times are right, results are not",
+                tensor.getName(), -range, range));
+}
+
 //! Once for all tensors, or one for each.
-void applyFormats(INetworkDefinition& network, std::vector<IoFormat> const& formats, bool isInput)
+void applyFormats(
+    INetworkDefinition& network, std::vector<IoFormat> const& formats, bool isInput, bool hasTypes, Log const& log)
 {
     if (formats.empty())
         return;
@@ -26,6 +52,9 @@ void applyFormats(INetworkDefinition& network, std::vector<IoFormat> const& form
         auto const index = static_cast<int32_t>(i);
         ITensor& tensor = isInput ? *network.getInput(index) : *network.getOutput(index);
         IoFormat const& format = formats.size() == 1 ? formats.front() : formats[i];
+        if (format.type == DataType::kINT8 && !hasTypes)
+            makeUpRange(
+                tensor, isInput, log); // In front of the type: int8 without a range is refused where it is read.
         tensor.setType(format.type);
         if (tensor.getType() != format.type)
             throw std::invalid_argument(std::string{flag} + ": tensor '" + tensor.getName()
@@ -149,8 +178,9 @@ void markDebugTensors(INetworkDefinition& network, BuildOptions const& build)
 
 void applyToNetwork(INetworkDefinition& network, IBuilderConfig& config, BuildOptions const& build, Log const& log)
 {
-    applyFormats(network, build.inputFormats, true);
-    applyFormats(network, build.outputFormats, false);
+    bool const hasTypes = build.isStronglyTyped || quantizesItself(network);
+    applyFormats(network, build.inputFormats, true, hasTypes, log);
+    applyFormats(network, build.outputFormats, false, hasTypes, log);
     bool const hasConstraints = config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS)
         || config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
     if (hasConstraints)
