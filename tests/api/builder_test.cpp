@@ -257,19 +257,21 @@ TEST_F(BuilderRules, G11_progressIsToldInOrderAndEveryPhaseFinishes)
 TEST_F(BuilderRules, G11_falseFromStepCompleteCancelsTheBuildWhereverItComes)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));
-    CheckingMonitor all;
-    config->setProgressMonitor(&all);
-    std::unique_ptr<IHostMemory> plan{builder->buildSerializedNetwork(*network, *config)};
-    ASSERT_NE(plan, nullptr);
-    for (int32_t at = 0; at < all.steps; ++at)
+    std::unique_ptr<IHostMemory> plan;
+    int32_t at{0};
+    for (; plan == nullptr && at < 1000; ++at) // Until a build ends before it is told: a slow machine has more steps.
     {
         CheckingMonitor monitor{at};
         config->setProgressMonitor(&monitor);
         plan.reset(builder->buildSerializedNetwork(*network, *config));
-        EXPECT_EQ(plan, nullptr) << at;
-        EXPECT_EQ(monitor.steps, at + 1);
         EXPECT_EQ(monitor.started, monitor.finished);
+        if (plan == nullptr)
+            EXPECT_EQ(monitor.steps, at + 1);
+        else
+            EXPECT_LE(monitor.steps, at) << "it was told to end";
     }
+    EXPECT_NE(plan, nullptr);
+    EXPECT_GT(at, 10);
     config->setProgressMonitor(nullptr);
     plan.reset(builder->buildSerializedNetwork(*network, *config));
     EXPECT_NE(plan, nullptr);
