@@ -47,7 +47,7 @@ Result<Done> KeptTimes::write(TimedTactics const& times, std::chrono::millisecon
     TimedTactics::Entries measured = times.all();
     for (auto const& [key, entry] : mCustom)
         measured.erase(key);
-    constexpr size_t kMostFiles{16}; // Each build of the engine and of its libraries has one.
+    constexpr size_t kMaxFiles{16}; // Each build of the engine and of its libraries has one.
     KeptFileLock const lock{mPath.parent_path(), patience};
     if (lock.refusal())
         return errorOf(ErrorCode::kINVALID_STATE,
@@ -55,7 +55,7 @@ Result<Done> KeptTimes::write(TimedTactics const& times, std::chrono::millisecon
     TimedTactics::Entries all = stored(); // Another process may have added some.
     all.merge(measured);
     keepFile(mPath, writeTimes(mOrigin, all));
-    keepNewest(mPath.parent_path(), mPath.extension().native(), kMostFiles);
+    keepNewest(mPath.parent_path(), mPath.extension().native(), kMaxFiles);
     return Done{};
 }
 

@@ -94,8 +94,8 @@ std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer
 std::vector<int32_t> wholeTactics(Problem const& problem, TypicalAttention const& typical)
 {
     constexpr int64_t kGrain{8};
-    constexpr int64_t kFewestKeys{16};  // Of a warp.
-    constexpr int64_t kMostBlocks{528}; // Four of a multiprocessor: more have time to wait for each other.
+    constexpr int64_t kFewestKeys{16}; // Of a warp.
+    constexpr int64_t kMaxBlocks{528}; // Four of a multiprocessor: more have time to wait for each other.
     if (problem.output().dtype == DType::kFLOAT || majorOf(*problem.target) != kGroupMajor
         || typical.depth % kGrain != 0 || typical.width % kGrain != 0)
         return {};
@@ -107,7 +107,7 @@ std::vector<int32_t> wholeTactics(Problem const& problem, TypicalAttention const
         if (!shape || (i > 0 && typical.keys < kFewestKeys * warps.keys))
             continue;
         int64_t const blocks = typical.matrices * ((typical.rows + shape->rows() - 1) / shape->rows());
-        if (blocks <= kMostBlocks)
+        if (blocks <= kMaxBlocks)
             tactics.push_back(kAttentionOfWhole + i);
     }
     return tactics;

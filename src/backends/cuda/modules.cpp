@@ -100,10 +100,10 @@ Result<Done> allowShared(CudaDevice const& device, void* function, unsigned byte
 Result<Done> launchCode(CudaCall const& at, void* function, Grid const& grid, void** params)
 {
     constexpr int32_t kWithOverlap{9};
-    constexpr int64_t kMostBlocks{4}; // Of a multiprocessor: more fill the GPU for longer than a launch takes.
+    constexpr int64_t kMaxBlocks{4}; // Of a multiprocessor: more fill the GPU for longer than a launch takes.
     int64_t const blocks = int64_t{grid.x} * grid.y * grid.z;
     CudaModel const& model = at.device.model();
-    if (!at.mayOverlap || model.major < kWithOverlap || blocks > kMostBlocks * model.multiprocessors)
+    if (!at.mayOverlap || model.major < kWithOverlap || blocks > kMaxBlocks * model.multiprocessors)
     {
         Code const code = at.api.cuLaunchKernel(
             function, grid.x, grid.y, grid.z, grid.block, 1, 1, grid.sharedBytes, at.stream, params, nullptr);

@@ -243,7 +243,7 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
 {
     TENON_FAKE_ENTER(cuTensorMapEncodeTiled);
     constexpr uint64_t kGrain{16};
-    constexpr unsigned kMostOfBox{256};
+    constexpr unsigned kMaxBox{256};
     constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
     constexpr int kHalf{6};
     constexpr int kBfloat{9};
@@ -251,7 +251,7 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
     bool const isMatrix = rank == 2 && (type == kHalf || type == kBfloat) && extents[0] > 0 && extents[1] > 0;
     bool const isAligned = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && strides[0] % kGrain == 0
         && reinterpret_cast<uintptr_t>(map) % 64 == 0;
-    bool const isBox = box[0] == kSwizzled && box[1] > 0 && box[1] <= kMostOfBox && elementStrides[0] == 1
+    bool const isBox = box[0] == kSwizzled && box[1] > 0 && box[1] <= kMaxBox && elementStrides[0] == 1
         && elementStrides[1] == 1 && interleave == 0 && swizzle == kSwizzle128;
     if (!isMatrix || !isAligned || !isBox)
         return kInvalidValue;
@@ -271,20 +271,20 @@ TENON_FAKE_CUDA int cuTensorMapEncodeIm2col(uint64_t* map, int type, unsigned ra
     TENON_FAKE_ENTER(cuTensorMapEncodeIm2col);
     constexpr uint64_t kGrain{16};
     constexpr unsigned kRank{4};
-    constexpr unsigned kMostPixels{256};
+    constexpr unsigned kMaxPixels{256};
     constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
-    constexpr unsigned kMostStride{8};
+    constexpr unsigned kMaxStride{8};
     constexpr int kHalf{6};
     constexpr int kBfloat{9};
     constexpr int kSwizzle128{3};
     if (rank != kRank || (type != kHalf && type != kBfloat) || std::count(extents, extents + rank, 0U) != 0)
         return kInvalidValue;
     bool isRight = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && reinterpret_cast<uintptr_t>(map) % 64 == 0
-        && channels == kSwizzled && pixels > 0 && pixels <= kMostPixels && interleave == 0 && swizzle == kSwizzle128;
+        && channels == kSwizzled && pixels > 0 && pixels <= kMaxPixels && interleave == 0 && swizzle == kSwizzle128;
     for (unsigned axis = 0; axis < kRank - 1; ++axis)
         isRight = isRight && strides[axis] % kGrain == 0;
     for (unsigned axis = 0; axis < kRank; ++axis)
-        isRight = isRight && elementStrides[axis] >= 1 && elementStrides[axis] <= kMostStride;
+        isRight = isRight && elementStrides[axis] >= 1 && elementStrides[axis] <= kMaxStride;
     for (unsigned axis = 0; axis < 2; ++axis)
         isRight = isRight && lowerCorner[axis] >= -128 && lowerCorner[axis] <= 127 && upperCorner[axis] >= -128
             && upperCorner[axis] <= 127;
