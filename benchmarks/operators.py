@@ -105,8 +105,6 @@ CASES = {
     "BitShift uint32 right": Case(
         "BitShift", (image("uint32"), image("uint32") % np.uint32(32)), (), {"direction": "RIGHT"}
     ),
-    "Unique": Case("Unique", (whole("int64", 50000),), outputs=4),
-    "Unique float32": Case("Unique", (real(50000),), outputs=4),
     "BitShift uint32 left": Case(
         "BitShift", (image("uint32"), image("uint32") % np.uint32(32)), (), {"direction": "LEFT"}
     ),
