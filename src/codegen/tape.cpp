@@ -60,7 +60,8 @@ class Lowering
           mTypes{std::move(types)},
           mRow(expr.nodes.size(), -1),
           mConstant(expr.nodes.size()),
-          mUses(expr.nodes.size(), 0)
+          mUses(expr.nodes.size(), 0),
+          mPlaces(expr.nodes.size(), -1)
     {
         mTape.inputs = static_cast<int32_t>(inputs);
         mNext = mTape.inputs;
@@ -275,8 +276,31 @@ class Lowering
         return Done{};
     }
 
+    //! Products with and quotients by powers of two are shifts; the powers themselves shift 1.
+    Result<bool> lowerShift(size_t i, ExprNode const& node)
+    {
+        auto const placesOf = [&](int32_t each) { return each < 0 ? -1 : mPlaces[static_cast<size_t>(each)]; };
+        if (node.op == ExprOp::kPow && constantOf(node.a) == 2.0)
+        {
+            mPlaces[i] = TENON_TRY(rowOf(node.b, TapeKind::kInteger));
+            int32_t const one = emit({.op = TapeOp::kFillInteger, .value = 1.0});
+            finish(i, emit({.op = TapeOp::kShiftLeft, .a = one, .b = mPlaces[i]}));
+            return true;
+        }
+        bool const isLeft = node.op == ExprOp::kMul && (placesOf(node.a) >= 0 || placesOf(node.b) >= 0);
+        if (!isLeft && (node.op != ExprOp::kFloorDiv || placesOf(node.b) < 0))
+            return false;
+        bool const isTurned = placesOf(node.b) < 0;
+        int32_t const x = TENON_TRY(rowOf(isTurned ? node.b : node.a, TapeKind::kInteger));
+        int32_t const places = placesOf(isTurned ? node.a : node.b);
+        finish(i, emit({.op = isLeft ? TapeOp::kShiftLeft : TapeOp::kShiftRight, .a = x, .b = places}));
+        return true;
+    }
+
     Result<Done> lowerInteger(size_t i, ExprNode const& node)
     {
+        if (TENON_TRY(lowerShift(i, node)))
+            return Done{};
         int32_t const a = TENON_TRY(rowOf(node.a, TapeKind::kInteger));
         if (operandCount(node.op) == 1)
         {
@@ -432,6 +456,7 @@ class Lowering
     std::vector<int32_t> mRow;
     std::vector<std::optional<double>> mConstant;
     std::vector<int32_t> mUses;
+    std::vector<int32_t> mPlaces; //!< Of an integer power of two: the row of its exponents.
     Tape mTape;
     int32_t mNext{0};
 };

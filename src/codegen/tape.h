@@ -55,6 +55,8 @@ enum class TapeOp : uint8_t
     kIntegerUnary,   //!< `function`: ExprOp
     kIntegerBinary,  //!< `function`: ExprOp
     kIntegerCompare, //!< `function`: ExprOp
+    kShiftLeft,      //!< a · 2^b: 0 where b is negative, or 64 and more.
+    kShiftRight,     //!< a / 2^b rounded down, where 64 bits hold 2^b; by 0 it is 0.
                      // Conversions and constants.
     kRealToInteger,  //!< Towards zero.
     kIntegerToReal,

@@ -8,6 +8,7 @@
 #include "layers/select.h"
 #include "layers/unary.h"
 
+#include <limits>
 #include <set>
 
 namespace tenon::test
@@ -161,6 +162,39 @@ TEST(CpuPointwise, integersThatWrap)
             {nvinfer1::UnaryOperation::kNEG, nvinfer1::UnaryOperation::kABS, nvinfer1::UnaryOperation::kSIGN})
             expectKernels(
                 Unary{operation}, {input(randomTensor({2, 777}, -large, large, type))}, "tape", Tolerance{0.0, 0.0});
+    }
+}
+
+//! Powers of two, products with them and quotients by them, which are shifts: each count of places, also those that a
+//! type has not, beside numbers of either sign and the ends of the type.
+TEST(CpuPointwise, shiftsOfIntegers)
+{
+    Expr const x = Expr::input(0);
+    Expr const places = Expr::input(1);
+    for (DType const type : {DType::kINT8, DType::kUINT8, DType::kINT32, DType::kINT64})
+    {
+        constexpr int64_t kCounts{72};
+        constexpr int64_t kNumbers{517};
+        double const large = type == DType::kINT64 ? 9e18 : type == DType::kINT32 ? 2.1e9 : 127.0;
+        double const low = type == DType::kUINT8 ? 0.0 : -large;
+        HostTensor numbers = randomTensor({kCounts, kNumbers}, low, large, type);
+        HostTensor counts{type, {kCounts, kNumbers}};
+        int64_t const bits = type == DType::kINT64 ? 64 : type == DType::kINT32 ? 32 : 8;
+        int64_t const least = type == DType::kUINT8 ? 0 : std::numeric_limits<int64_t>::min() >> (64 - bits);
+        for (int64_t i = 0; i < counts.count(); ++i)
+        {
+            counts.setInteger(i, i / kNumbers - (type == DType::kUINT8 ? 0 : 4));
+            int64_t const special[]{least, type == DType::kUINT8 ? 255 : -1 - least, 0, 1, least + 1};
+            if (i % kNumbers < 5)
+                numbers.setInteger(i, special[i % kNumbers]);
+        }
+        Expr const power = apply(ExprOp::kPow, {Expr::constant(2.0, type), places});
+        for (Expr const& body : {power, x * power, power * x, apply(ExprOp::kFloorDiv, {x, power}),
+                 apply(ExprOp::kAnd, {x * power, power})})
+        {
+            SCOPED_TRACE(fmt::format("{} {}", nameOf(type), body.show()));
+            expectKernels(Pointwise{body}, {input(numbers), input(counts)}, "tape", Tolerance{0.0, 0.0});
+        }
     }
 }
 

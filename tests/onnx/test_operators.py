@@ -692,3 +692,37 @@ def test_weights_quantized_by_scales_of_the_run(kind: type) -> None:
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (found,) = run(plan_of(model, [feed]), [feed])
     check_equal(found["y"], session.run(None, feed)[0], "y")
+
+
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"])
+def test_shifts_by_counts_of_the_run(kind: str, direction: str) -> None:
+    """Each count that a type has, and some beyond: of those nothing is left but the sign."""
+    bits, limits = np.iinfo(kind).bits, np.iinfo(kind)
+    numbers = [limits.min, limits.min + 1, 0, 1, 77, limits.max - 1, limits.max, limits.max // 3]
+    counts = [count for count in [*range(bits + 2), 90, -1] if limits.min <= count <= limits.max]
+    x, by = np.meshgrid(np.array(numbers, object), np.array(counts, object))
+    is_inside = (by >= 0) & (by < bits)
+    places = np.where(is_inside, by, bits)
+    wide = x << places if direction == "LEFT" else x >> places
+    expected = np.vectorize(lambda value: wrapped(int(value), kind), otypes=[object])(wide)
+    infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), list(x.shape))
+             for name in ("x", "by", "y")]  # fmt: skip
+    node = helper.make_node("BitShift", ["x", "by"], ["y"], direction=direction)
+    graph = helper.make_graph([node], "g", infos[:2], infos[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    held = {"uint16": "int32", "int16": "int32", "uint32": "int64", "uint64": "int64"}.get(kind, kind)
+    feed = {"x": as_held(x, held), "by": as_held(by, held)}
+    (found,) = run(plan_of(model, [feed]), [feed])
+    np.testing.assert_array_equal(found["y"], as_held(expected, held))
+
+
+def wrapped(value: int, kind: str) -> int:
+    bits = np.iinfo(kind).bits
+    low = value & (1 << bits) - 1
+    return low - (1 << bits) if np.dtype(kind).kind == "i" and low >> bits - 1 else low
+
+
+def as_held(values: np.ndarray, kind: str) -> np.ndarray:
+    """In the engine's type: of uint64 the same bits."""
+    return np.vectorize(lambda value: wrapped(int(value), kind), otypes=[object])(values).astype(kind)

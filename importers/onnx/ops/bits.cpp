@@ -62,44 +62,36 @@ Width widthOf(Node const& node, Value const& x)
     }
 }
 
-//! 2 to the power of numbers below `bits`: a factor for each bit of theirs. What leaves the type wraps.
-Value powerOfTwo(Node& node, Value const& places, int bits)
+//! 2 to the power of counts: 0 where they are negative, or have more places than the type. Kernels see a shift in
+//! products with it, and in quotients by it.
+Value powerOfTwo(Node& node, Value const& places)
 {
-    DataType const type = places.type();
-    auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), type); };
-    Value power;
-    for (int64_t bit = 1; bit < bits; bit *= 2)
-    {
-        Value const isClear = node.binary(
-            node.binary(places, number(bit), ElementWiseOperation::kAND), number(0), ElementWiseOperation::kEQUAL);
-        Value const factor = node.select(isClear, number(1), number(int64_t{1} << bit));
-        power = power.exists() ? node.binary(power, factor, ElementWiseOperation::kPROD) : factor;
-    }
-    return power;
+    return node.binary(node.scalar(2.0, places.type()), places, ElementWiseOperation::kPOW);
 }
 
 //! Quotients rounded down by powers of two: by 2^63 they take two steps.
 Value shiftedRight(Node& node, Value const& x, Value const& places, Width width)
 {
     auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), places.type()); };
+    auto const by = [&](Value const& from, Value const& count) {
+        return node.binary(from, powerOfTwo(node, count), ElementWiseOperation::kFLOOR_DIV);
+    };
+    bool const isOfBytes = places.type() == DataType::kUINT8;
+    Value const most = node.binary(places, number(isOfBytes ? 8 : 62), ElementWiseOperation::kMIN);
     if (width.bits < 64)
     {
-        return node.binary(x, powerOfTwo(node, places, width.bits), ElementWiseOperation::kFLOOR_DIV);
+        return by(x, most);
     }
-    Value const isMost = node.binary(places, number(62), ElementWiseOperation::kGREATER);
-    Value const first = powerOfTwo(node, node.binary(places, number(62), ElementWiseOperation::kMIN), width.bits);
-    Value const second = node.select(isMost, number(2), number(1));
-    Value const quotient =
-        node.binary(node.binary(x, first, ElementWiseOperation::kFLOOR_DIV), second, ElementWiseOperation::kFLOOR_DIV);
+    Value const quotient = by(by(x, most), node.binary(places, most, ElementWiseOperation::kSUB));
     if (width.isSigned)
     {
         return quotient;
     }
-    // What is held as a negative number has no sign to fill up with: 64 − places bits stay.
-    Value const rest = node.binary(number(64), places, ElementWiseOperation::kSUB);
-    Value const mask = node.binary(powerOfTwo(node, rest, width.bits), number(1), ElementWiseOperation::kSUB);
-    Value const isStill = node.binary(places, number(0), ElementWiseOperation::kEQUAL);
-    return node.binary(quotient, node.select(isStill, number(-1), mask), ElementWiseOperation::kAND);
+    // What is held as a negative number has no sign to fill up with: 64 − places bits stay, all of them of none.
+    Value const rest = node.binary(
+        number(64), node.binary(places, number(64), ElementWiseOperation::kMIN), ElementWiseOperation::kSUB);
+    Value const mask = node.binary(powerOfTwo(node, rest), number(1), ElementWiseOperation::kSUB);
+    return node.binary(quotient, mask, ElementWiseOperation::kAND);
 }
 
 //! A shift is a product with a power of two, or a quotient rounded down. Bytes without sign stay bytes; all else is
@@ -116,21 +108,17 @@ Outputs importBitShift(Node& node)
     bool const isOfBytes = x.type() == DataType::kUINT8 && x.held() == 0 && node.in(1).type() == x.type();
     DataType const type = isOfBytes ? DataType::kUINT8 : DataType::kINT64;
     auto const number = [&](int64_t value) { return node.scalar(static_cast<double>(value), type); };
-    Value const given = node.cast(unheld(node.in(1)), type);
-    Value isInside = node.binary(given, number(width.bits), ElementWiseOperation::kLESS);
-    if (!isOfBytes)
+    Value places = node.cast(unheld(node.in(1)), type);
+    bool const isRight = direction == "RIGHT";
+    if (isRight && width.isSigned)
     {
-        Value const isNegative = node.binary(given, number(0), ElementWiseOperation::kLESS);
-        isInside =
-            node.binary(isInside, node.unary(isNegative, nvinfer1::UnaryOperation::kNOT), ElementWiseOperation::kAND);
+        Value const isNegative = node.binary(places, number(0), ElementWiseOperation::kLESS);
+        Value const most = number(width.bits - 1);
+        places = node.select(isNegative, most, node.binary(places, most, ElementWiseOperation::kMIN));
     }
-    bool const keepsSign = direction == "RIGHT" && width.isSigned;
-    Value const places = node.select(isInside, given, number(keepsSign ? width.bits - 1 : 0));
     Value const from = node.cast(unheld(x), type);
-    Value shifted = direction == "RIGHT"
-        ? shiftedRight(node, from, places, width)
-        : node.binary(from, powerOfTwo(node, places, width.bits), ElementWiseOperation::kPROD);
-    shifted = keepsSign ? shifted : node.select(isInside, shifted, number(0));
+    Value const shifted = isRight ? shiftedRight(node, from, places, width)
+                                  : node.binary(from, powerOfTwo(node, places), ElementWiseOperation::kPROD);
     if (Held const* const held = heldBy(x.held()))
     {
         return {convertedTo(node, shifted, *held, true)};

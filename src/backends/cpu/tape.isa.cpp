@@ -169,6 +169,8 @@ void runStep(TapeStep const& step, Rows const& rows, int64_t n)
     case TapeOp::kIntegerUnary:
     case TapeOp::kIntegerBinary:
         return runIntegers(step.function, rows.integer(step.a), rows.integer(second), rows.integer(step.to), n);
+    case TapeOp::kShiftLeft: return shiftLeft(rows.integer(step.a), rows.integer(step.b), rows.integer(step.to), n);
+    case TapeOp::kShiftRight: return shiftRight(rows.integer(step.a), rows.integer(step.b), rows.integer(step.to), n);
     case TapeOp::kIntegerCompare:
         return compareIntegers(step.function, rows.integer(step.a), rows.integer(step.b), rows.truth(step.to), n);
     case TapeOp::kNarrow: return narrow(step.type, rows.integer(step.a), rows.integer(step.to), n);

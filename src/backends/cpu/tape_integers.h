@@ -80,6 +80,40 @@ void runIntegers(ExprOp function, W const* a, W const* b, W* to, int64_t n)
     }
 }
 
+//! a · 2^b.
+template <typename W>
+void shiftLeft(W const* a, W const* b, W* to, int64_t n)
+{
+    constexpr Bits<W> kPlaces{8 * sizeof(W)};
+    mapWhole(a, b, to, n, [](W x, W y) {
+        auto const places = static_cast<Bits<W>>(y);
+        auto const moved = static_cast<Bits<W>>(static_cast<Bits<W>>(x) << (places & (kPlaces - 1U)));
+        return static_cast<W>(places < kPlaces ? moved : Bits<W>{0});
+    });
+}
+
+//! a / 2^b rounded down, where 64 bits hold the power: the largest one as the least number, those beyond as 0.
+template <typename W>
+void shiftRight(W const* a, W const* b, W* to, int64_t n)
+{
+    using U = Bits<W>;
+    constexpr auto kLast = static_cast<U>(8 * sizeof(W) - 1);
+    constexpr U kLeast{63};
+    mapWhole(a, b, to, n, [](W x, W y) {
+        auto const places = static_cast<U>(y);
+        auto const sign = static_cast<U>(x < 0 ? ~U{0} : U{0});
+        U const most = places < kLast ? places : kLast;
+        auto moved = static_cast<U>(static_cast<U>(static_cast<U>(static_cast<U>(x) ^ sign) >> most) ^ sign);
+        if constexpr (std::is_unsigned_v<W>) // No sign fills what has more places than the row.
+            moved = places > kLast ? U{0} : moved;
+        auto byLeast = static_cast<W>(-static_cast<W>(x > 0));
+        if constexpr (sizeof(W) == 8)
+            byLeast = x == std::numeric_limits<W>::min() ? 1 : byLeast;
+        W const beyond = places == kLeast ? byLeast : W{0};
+        return places < kLeast ? static_cast<W>(moved) : beyond;
+    });
+}
+
 template <typename W, typename B>
 void compareIntegers(ExprOp function, W const* a, W const* b, B* to, int64_t n)
 {

@@ -6,6 +6,7 @@
 #include "backends/cpu/simd_storage.h"
 #include "backends/cpu/tape_run.h"
 
+#include <limits>
 #include <type_traits>
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE

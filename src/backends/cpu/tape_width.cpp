@@ -92,6 +92,8 @@ class Following
         case TapeOp::kIntegerUnary:
         case TapeOp::kIntegerBinary: return takeInteger(step, areWhole);
         case TapeOp::kIntegerCompare: return areWhole && set(step, true);
+        case TapeOp::kShiftLeft: return isWhole(step.b) && set(step, mRows == DType::kINT64);
+        case TapeOp::kShiftRight: return areWhole && set(step, true);
         case TapeOp::kSelectInteger: return set(step, areWhole);
         case TapeOp::kNarrow: return takeNarrow(step);
         case TapeOp::kTruthToInteger: return set(step, true);

@@ -159,6 +159,14 @@ static __device__ __forceinline__ i64 floorDivOf(i64 a, i64 b)
     i64 const q = divOf(a, b);
     return b != 0 && b != -1 && a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
+static __device__ __forceinline__ i64 shiftLeftOf(i64 a, i64 b) { return (u64)b < 64u ? (i64)((u64)a << b) : 0; }
+//! a / 2^b rounded down, where 64 bits hold the power: the largest one as the least number, those beyond as 0.
+static __device__ __forceinline__ i64 shiftRightOf(i64 a, i64 b)
+{
+    if (b == 63)
+        return (i64)(a == -9223372036854775807ll - 1) - (i64)(a > 0);
+    return (u64)b < 63u ? a >> b : 0;
+}
 static __device__ __forceinline__ i64 truncated(float x)
 {
     if (x != x)
@@ -438,6 +446,8 @@ class Printer
             if (step.type != DType::kHALF && step.type != DType::kBF16 && step.type != DType::kFP8)
                 return std::pair{TapeKind::kReal, a};
             return std::pair{TapeKind::kReal, fmt::format("roundAs<{}>({})", TENON_TRY(storageOf(step.type)), a)};
+        case TapeOp::kShiftLeft: return std::pair{TapeKind::kInteger, fmt::format("shiftLeftOf({}, {})", a, b)};
+        case TapeOp::kShiftRight: return std::pair{TapeKind::kInteger, fmt::format("shiftRightOf({}, {})", a, b)};
         case TapeOp::kIntegerUnary:
         case TapeOp::kIntegerBinary:
         case TapeOp::kIntegerCompare:
