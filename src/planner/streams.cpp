@@ -196,9 +196,9 @@ class StreamPlanner
         }
     }
 
-    //! Puts off what the run's own stream would do beside others although it stands behind the first step that waits for
-    //! them: that step would wait for it, too, and what memory the branches leave would live as long. Not while the
-    //! own stream has less to do than another.
+    //! Puts off what the run's own stream would do beside others although it stands behind the first step that waits
+    //! for them: that step would wait for it, too, and what memory the branches leave would live as long. Not while
+    //! the own stream has less to do than another.
     void putOff(Parts& parts)
     {
         if (parts.later.empty())

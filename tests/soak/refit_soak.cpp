@@ -1,6 +1,6 @@
-// Models refitted from their files while four threads run contexts of the same engine: every run has the weights of before
-// or of behind, and behind it the engine is the one that would be built anew, bit for bit. Small models always, which also
-// end under ThreadSanitizer; real ones where TENON_SOAK_MODELS is their folder.
+// Models refitted from their files while four threads run contexts of the same engine: every run has the weights from
+// before the refit or from after it, and then the engine is the one that would be built anew, bit for bit. Small models
+// always, which also end under ThreadSanitizer; real ones where TENON_SOAK_MODELS is their folder.
 #include "NvOnnxParser.h"
 #include "api/fixture.h"
 #include "soak/small_models.h"
@@ -119,8 +119,8 @@ class Refitted : public ApiTest
             got.emplace(name, memory.read());
         return got;
     }
-    //! Other values for all that the engine lists: positive ones, as variances are among them. Not randomFloats(): under
-    //! ThreadSanitizer that would take most of the test's time.
+    //! Other values for all that the engine lists: positive ones, as variances are among them. Not randomFloats():
+    //! under ThreadSanitizer that would take most of the test's time.
     static bool giveOthers(IRefitter& refitter)
     {
         std::vector<char const*> names(static_cast<size_t>(refitter.getAllWeights(0, nullptr)));

@@ -78,8 +78,8 @@ bool isReal(ITensor const* tensor)
     }
 }
 
-//! Whether it computes real numbers. The rest of a network is arithmetic of shapes, indices and truth values: `*` does not
-//! mean it, as in the program of this name.
+//! Whether it computes real numbers. The rest of a network is arithmetic of shapes, indices and truth values, which
+//! `*` does not mean, as in the program of this name.
 bool hasRealOutput(ILayer const& layer)
 {
     for (int32_t i = 0; i < layer.getNbOutputs(); ++i)
@@ -88,8 +88,8 @@ bool hasRealOutput(ILayer const& layer)
     return false;
 }
 
-//! Calls `set` with the last entry that fits, and whether it names the layer as it is, for each layer; warns of entries that
-//! fit none.
+//! Calls `set` with the last entry that fits, and whether it names the layer as it is, for each layer; warns of entries
+//! that fit none.
 template <typename Value, typename Set>
 void forLayers(
     INetworkDefinition& network, ByName<Value> const& entries, char const* flag, Log const& log, Set const& set)
