@@ -16,8 +16,7 @@ struct OneStream
 {
     int32_t region{-1}; //!< None.
     int32_t stream{0};
-    int32_t first{0}; //!< Steps of the region.
-    int32_t last{-1};
+    int32_t last{-1}; //!< Step of the region.
 };
 
 struct ArenaBlock

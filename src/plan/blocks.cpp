@@ -148,7 +148,7 @@ class BlockPlanner
     {
         Region const& region = mRegions[asSize(index)];
         int32_t const stream = streamIn(touches, index);
-        return stream < 0 ? OneStream{} : OneStream{index, stream, region.first, region.last - 1};
+        return stream < 0 ? OneStream{} : OneStream{index, stream, region.last - 1};
     }
 
     void addOutput(PlanStep const& step, int32_t position)

@@ -24,6 +24,45 @@ std::vector<ArenaBlock> randomBlocks(std::mt19937& random, size_t count, int64_t
     return blocks;
 }
 
+//! Regions of so many steps, the first of them of one stream, those behind of the next.
+constexpr int32_t kRegion{24};
+constexpr int32_t kOfStream{8};
+
+OneStream streamAt(int32_t step)
+{
+    int32_t const region = step / kRegion;
+    return {region, step % kRegion / kOfStream, (region + 1) * kRegion - 1};
+}
+
+//! Blocks that end in their stream of the region they begin in, or in another region.
+std::vector<ArenaBlock> randomBlocksOfStreams(std::mt19937& random, size_t count)
+{
+    std::vector<ArenaBlock> blocks = randomBlocks(random, count, 1000);
+    for (ArenaBlock& block : blocks)
+    {
+        block.last = block.first + static_cast<int32_t>(random() % (2 * kRegion));
+        block.begin = streamAt(block.first);
+        block.end = streamAt(block.last);
+        if (block.begin.region == block.end.region)
+        {
+            block.last = std::min(block.last, (block.first / kOfStream + 1) * kOfStream - 1);
+            block.end = block.begin;
+        }
+    }
+    return blocks;
+}
+
+//! Whether steps that touch the one may run at the same time as some that touch the other, or lie between them.
+bool areTogether(ArenaBlock const& a, ArenaBlock const& b)
+{
+    bool areBeside{false};
+    for (int32_t const mine : {a.first, a.last})
+        for (int32_t const other : {b.first, b.last})
+            areBeside = areBeside
+                || (mine / kRegion == other / kRegion && mine % kRegion / kOfStream != other % kRegion / kOfStream);
+    return areBeside || (a.first <= b.last && b.first <= a.last);
+}
+
 //! No layout can need less than what is alive at once.
 int64_t peak(std::vector<ArenaBlock> const& blocks)
 {
@@ -83,6 +122,27 @@ TEST(Arena, manyBlocksAliveTogetherNeverOverlap)
         }
     }
     EXPECT_LE(static_cast<double>(layout.bytes), 1.6 * static_cast<double>(peak(blocks)));
+}
+
+//! By size, and so many that they are laid out by time.
+TEST(Arena, blocksOfStreamsSideBySideNeverOverlap)
+{
+    std::mt19937 random{23};
+    for (size_t const count : {100, 400, 6000})
+    {
+        auto const blocks = randomBlocksOfStreams(random, count);
+        ArenaLayout const layout = layOut(blocks, 1);
+        int64_t ofEarlierSteps{0};
+        for (size_t i = 0; i < count; ++i)
+            for (size_t j = i < 4 * kRegion ? 0 : i - 4 * kRegion; j < i; ++j)
+            {
+                bool const areApart = layout.offsets[i] + blocks[i].bytes <= layout.offsets[j]
+                    || layout.offsets[j] + blocks[j].bytes <= layout.offsets[i];
+                ASSERT_TRUE(areApart || !areTogether(blocks[i], blocks[j])) << i << " and " << j << " of " << count;
+                ofEarlierSteps += !areApart && blocks[i].begin.region == blocks[j].end.region ? 1 : 0;
+            }
+        EXPECT_EQ(ofEarlierSteps > 0, count != 6000) << "by size, blocks of one stream share memory within a region";
+    }
 }
 
 TEST(Arena, layoutsAreNearThePeak)
