@@ -168,6 +168,18 @@ TEST_F(Types, C17_anInputOfInt8WithoutARangeIsRefusedWithWhatIsMissing)
         1)
         << logger.errors();
 }
+
+TEST_F(Types, C17_anInputOfInt8ThatALayerReadsTwiceIsNamedOnce)
+{
+    ITensor* const x = network->addInput("x", DataType::kINT8, dims({4, 4}));
+    network->markOutput(
+        *network->addMatrixMultiply(*x, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)->getOutput(0));
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    std::string const errors = logger.errors();
+    std::string const hint = "; where network input 'x' stands for real numbers, setDynamicRange() says for which";
+    EXPECT_NE(errors.find(hint), std::string::npos) << errors;
+    EXPECT_EQ(errors.find(hint + hint), std::string::npos) << errors;
+}
 } // namespace
 
 } // namespace apitest

@@ -291,6 +291,24 @@ def check(words: list[str], status: int | None, said: str, cwd: pathlib.Path | N
     return text
 
 
+def test_a_cache_has_the_range_of_an_input_in_int8(small: pathlib.Path) -> None:
+    words = [f"--onnx={small}", "--shapes=x:2x8", "--skipInference", "--inputIOFormats=int8:chw", "--int8"]
+    assert "Tensor 'x' is int8" not in check([*words, f"--calib={small.parent / 'cache'}"], 0, "")
+    other = small.parent / "other_cache"
+    other.write_bytes(b"TRT-101600-EntropyCalibration2\nxx: 3c010a14\n")
+    check([*words, f"--calib={other}"], 0, "Tensor 'x' is int8")
+
+
+def test_whole_numbers_in_int8_get_no_range(tmp_path: pathlib.Path) -> None:
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["y"])]
+    infos = [helper.make_tensor_value_info("ids", TensorProto.INT32, [4])]
+    table = numpy_helper.from_array(np.ones((8, 3), np.float32), "table")
+    graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name="y")], [table])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "m.onnx")
+    text = check([f"--onnx={tmp_path / 'm.onnx'}", "--skipInference", "--inputIOFormats=int8:chw"], 1, "has type int8")
+    assert "for which real numbers" not in text
+
+
 def test_nothing_to_do_is_an_error() -> None:
     assert "there is nothing to run: give --onnx or --loadEngine" in trtexec("--fp16", status=1).stderr
 

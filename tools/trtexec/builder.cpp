@@ -1,7 +1,6 @@
 // Builder: config, timing cache, build.
 #include "builder.h"
 
-#include "calibration.h"
 #include "files.h"
 #include "interruption.h"
 #include "model.h"
@@ -167,12 +166,13 @@ std::unique_ptr<IHostMemory> buildPlan(Options const& options, Log& log)
     applyNumbers(*config, build);
     applySwitches(*config, build);
     applySystem(*config, options.system, model.parser(), build, log);
-    applyToNetwork(model.network(), *config, build, log);
-    addProfiles(model.builder(), model.network(), *config, build, log);
     std::unique_ptr<CacheCalibrator> calibrator;
     if (!build.calibrationCache.empty() && config->getFlag(BuilderFlag::kINT8))
-    {
         calibrator = std::make_unique<CacheCalibrator>(build.calibrationCache);
+    applyToNetwork(model.network(), *config, build, calibrator.get(), log);
+    addProfiles(model.builder(), model.network(), *config, build, log);
+    if (calibrator != nullptr)
+    {
         config->setInt8Calibrator(calibrator.get());
         if (IOptimizationProfile* profile = calibrationProfile(model.builder(), model.network(), build, log))
             requireTaken(config->setCalibrationProfile(profile), "--calibProfile");

@@ -1,6 +1,7 @@
 // Builder: from an ONNX model to a plan, as the options of the build say.
 #pragma once
 
+#include "calibration.h"
 #include "log.h"
 #include "options.h"
 
@@ -15,9 +16,10 @@ namespace tenon::trtexec
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(Options const& options, Log& log);
 
 //! What of the options changes the network: types and formats of its ends, types and devices of layers, debug tensors.
-//! Throws std::invalid_argument for what does not fit the network.
-void applyToNetwork(
-    nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config, BuildOptions const& build, Log const& log);
+//! Ranges of inputs and outputs in int8 are those of the cache, where there is one and it has them. Throws
+//! std::invalid_argument for what does not fit the network.
+void applyToNetwork(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config, BuildOptions const& build,
+    CacheCalibrator const* cache, Log const& log);
 //! Adds a profile for each of the options' where inputs have extents that are known only at run time. Throws as above.
 void addProfiles(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition const& network,
     nvinfer1::IBuilderConfig& config, BuildOptions const& build, Log const& log);

@@ -1,6 +1,7 @@
 // Network: what the options change in it before it is built.
 #include "builder.h"
 
+#include <optional>
 #include <stdexcept>
 
 namespace tenon::trtexec
@@ -25,19 +26,55 @@ bool quantizesItself(INetworkDefinition const& network)
     return false;
 }
 
-void makeUpRange(ITensor& tensor, bool isInput, Log const& log)
+bool isReal(ITensor const* tensor)
 {
-    float const range = isInput ? kRangeOfInputs : kRangeOfOutputs;
-    if (!tensor.dynamicRangeIsSet() && tensor.setDynamicRange(-range, range))
-        log.warn(
-            text("Tensor '%s' is int8, and the model does not say for which real numbers: taken for those from %g to "
-                 "%g. Times are right, results are not",
-                tensor.getName(), -range, range));
+    if (tensor == nullptr)
+        return false;
+    switch (tensor->getType())
+    {
+    case DataType::kFLOAT:
+    case DataType::kHALF:
+    case DataType::kBF16:
+    case DataType::kFP8:
+    case DataType::kFP4: return true;
+    default: return false;
+    }
 }
 
+//! What int8 stands for, where the network does not say it.
+class Ranges
+{
+  public:
+    Ranges(bool areMissing, CacheCalibrator const* cache, Log const& log)
+        : mAreMissing{areMissing},
+          mCache{cache},
+          mLog{log}
+    {
+    }
+    void give(ITensor& tensor, bool isInput) const
+    {
+        if (!mAreMissing || !isReal(&tensor) || tensor.dynamicRangeIsSet())
+            return;
+        if (mCache != nullptr)
+            if (std::optional<float> const known = mCache->reachOf(tensor.getName());
+                known && tensor.setDynamicRange(-*known, *known))
+                return;
+        float const madeUp = isInput ? kRangeOfInputs : kRangeOfOutputs;
+        if (tensor.setDynamicRange(-madeUp, madeUp))
+            mLog.warn(
+                text("Tensor '%s' is int8, and the model does not say for which real numbers: taken for those from %g "
+                     "to %g. Times are right, results are not",
+                    tensor.getName(), -madeUp, madeUp));
+    }
+
+  private:
+    bool mAreMissing;
+    CacheCalibrator const* mCache;
+    Log const& mLog;
+};
+
 //! Once for all tensors, or one for each.
-void applyFormats(
-    INetworkDefinition& network, std::vector<IoFormat> const& formats, bool isInput, bool hasTypes, Log const& log)
+void applyFormats(INetworkDefinition& network, std::vector<IoFormat> const& formats, bool isInput, Ranges const& ranges)
 {
     if (formats.empty())
         return;
@@ -52,29 +89,13 @@ void applyFormats(
         auto const index = static_cast<int32_t>(i);
         ITensor& tensor = isInput ? *network.getInput(index) : *network.getOutput(index);
         IoFormat const& format = formats.size() == 1 ? formats.front() : formats[i];
-        if (format.type == DataType::kINT8 && !hasTypes)
-            makeUpRange(
-                tensor, isInput, log); // In front of the type: int8 without a range is refused where it is read.
+        if (format.type == DataType::kINT8) // In front of the type: int8 without a range is refused where it is read.
+            ranges.give(tensor, isInput);
         tensor.setType(format.type);
         if (tensor.getType() != format.type)
             throw std::invalid_argument(std::string{flag} + ": tensor '" + tensor.getName()
                 + "' does not take the type " + typeText(format.type));
         tensor.setAllowedFormats(format.formats);
-    }
-}
-
-bool isReal(ITensor const* tensor)
-{
-    if (tensor == nullptr)
-        return false;
-    switch (tensor->getType())
-    {
-    case DataType::kFLOAT:
-    case DataType::kHALF:
-    case DataType::kBF16:
-    case DataType::kFP8:
-    case DataType::kFP4: return true;
-    default: return false;
     }
 }
 
@@ -176,11 +197,12 @@ void markDebugTensors(INetworkDefinition& network, BuildOptions const& build)
 }
 } // namespace
 
-void applyToNetwork(INetworkDefinition& network, IBuilderConfig& config, BuildOptions const& build, Log const& log)
+void applyToNetwork(INetworkDefinition& network, IBuilderConfig& config, BuildOptions const& build,
+    CacheCalibrator const* cache, Log const& log)
 {
-    bool const hasTypes = build.isStronglyTyped || quantizesItself(network);
-    applyFormats(network, build.inputFormats, true, hasTypes, log);
-    applyFormats(network, build.outputFormats, false, hasTypes, log);
+    Ranges const ranges{!build.isStronglyTyped && !quantizesItself(network), cache, log};
+    applyFormats(network, build.inputFormats, true, ranges);
+    applyFormats(network, build.outputFormats, false, ranges);
     bool const hasConstraints = config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS)
         || config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
     if (hasConstraints)

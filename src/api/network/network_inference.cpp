@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <list>
+#include <set>
 #include <utility>
 
 namespace tenon::api
@@ -130,9 +131,10 @@ Result<std::vector<TensorType>> Network::inferSamples(
 //! A network's input in int8 may have been meant as real numbers, and nobody has said which.
 Error Network::withRangeHint(LayerBase const& layer, Error error) const
 {
+    std::set<Tensor const*> told;
     for (Tensor const* const input : layer.inputs())
         if (!isStronglyTyped() && input != nullptr && input->isNetworkInput() && !input->isQuantizable()
-            && input->inferred.type.dtype == DType::kINT8)
+            && input->inferred.type.dtype == DType::kINT8 && told.insert(input).second)
             error.message += fmt::format(
                 "; where network input '{}' stands for real numbers, setDynamicRange() says for which", input->name());
     return error;
