@@ -60,15 +60,10 @@ class Lowering
           mTypes{std::move(types)},
           mRow(expr.nodes.size(), -1),
           mConstant(expr.nodes.size()),
-          mUses(expr.nodes.size(), 0),
           mPlaces(expr.nodes.size(), -1)
     {
         mTape.inputs = static_cast<int32_t>(inputs);
         mNext = mTape.inputs;
-        for (ExprNode const& node : expr.nodes)
-            for (int32_t const operand : {node.a, node.b, node.c})
-                if (operand >= 0)
-                    ++mUses[static_cast<size_t>(operand)];
     }
 
     Result<Tape> run()
@@ -455,7 +450,6 @@ class Lowering
     std::vector<TensorType> mTypes;
     std::vector<int32_t> mRow;
     std::vector<std::optional<double>> mConstant;
-    std::vector<int32_t> mUses;
     std::vector<int32_t> mPlaces; //!< Of an integer power of two: the row of its exponents.
     Tape mTape;
     int32_t mNext{0};
