@@ -42,7 +42,14 @@ def started(site: pathlib.Path, *words: object) -> subprocess.Popen:
     paths = [str(site), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     command = [sys.executable, "-m", "tenon_hostcuda", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=hang_up
+    )
+
+
+def hang_up() -> None:
+    """As a terminal starts programs; where the tests run under nohup, they would inherit that nothing hangs them up."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run(site: pathlib.Path, *words: object) -> subprocess.CompletedProcess:
