@@ -78,52 +78,82 @@ std::string refusalOf(EarlySize const& of)
     return {};
 }
 
-//! One run of a product of zeros by tactic 0, whose rows stand so many bytes off an address that is aligned.
+//! A product of zeros by tactic 0.
+class ZeroProduct
+{
+  public:
+    static constexpr int64_t kRows{20};
+    static constexpr int64_t kColumns{16};
+
+    static Result<std::unique_ptr<ZeroProduct>> ofDepth(int64_t depth)
+    {
+        auto made = std::unique_ptr<ZeroProduct>{new ZeroProduct};
+        TENON_TRY(made->make(depth));
+        return made;
+    }
+    ZeroProduct(ZeroProduct const&) = delete;
+    ZeroProduct& operator=(ZeroProduct const&) = delete;
+    ~ZeroProduct()
+    {
+        for (std::byte* const each : mMemory)
+            mDevice.release(each);
+    }
+    //! With rows that stand so many bytes off an address that is aligned.
+    Result<Done> run(size_t shift) const
+    {
+        void const* inputs[]{mMemory[0] + shift, mMemory[1]};
+        void* outputs[]{mMemory[2]};
+        Launch launch;
+        launch.prepared = mPrepared.get();
+        launch.call = {.inputs = inputs, .outputs = outputs, .scratch = mMemory[3]};
+        launch.inputCount = 2;
+        launch.outputCount = 1;
+        RunFailure failure;
+        static_cast<void>(TENON_TRY(mDevice.run({&launch, 1}, {.stream = kApartStream}, failure)));
+        return Done{};
+    }
+
+  private:
+    ZeroProduct() = default;
+    Result<Done> make(int64_t depth)
+    {
+        EarlyGraph const made{{.rows = kRows, .depth = depth, .columns = kColumns}};
+        Target const target = gpuEntry().target(0);
+        Offer offer;
+        offer.candidate = "early tiles";
+        offer.inputs.assign(2, Layout::kLinear);
+        offer.outputs = {Layout::kLinear};
+        KernelSpec const spec =
+            TENON_TRY(gpuEntry().backend().build({&made.graph, &made.graph.node(made.node), {}, &target}, offer));
+        EXPECT_EQ(spec.packed.size(), 1U) << "columns are to lie behind each other";
+        size_t const bytes = 2 * static_cast<size_t>(kRows * (depth + kColumns));
+        std::vector<std::byte> const zeros(bytes);
+        for (size_t i = 0; i < 3; ++i)
+        {
+            mMemory.push_back(static_cast<std::byte*>(mDevice.allocate(bytes)));
+            TENON_TRY(mDevice.copyFromHost(mMemory[i], zeros.data(), bytes, kApartStream));
+        }
+        std::vector<WeightArg> weights(2);
+        PackedWeight const& packed = spec.packed.front();
+        weights[1] = {mMemory[1], packed.bytes, DType::kHALF, packed.data->extents, packed.packing};
+        mKernel = TENON_TRY(mDevice.load({.kernel = spec.kernel, .args = spec.args, .weights = weights}));
+        std::vector<TensorArg> const in{
+            {DType::kHALF, Layout::kLinear, {kRows, depth}}, {DType::kHALF, Layout::kLinear, {depth, kColumns}}};
+        TensorArg const out{DType::kHALF, Layout::kLinear, {kRows, kColumns}};
+        mPrepared = TENON_TRY(mKernel->prepare(in, {&out, 1}, 1));
+        mMemory.push_back(static_cast<std::byte*>(mDevice.allocate(mPrepared->scratchBytes() + 1)));
+        return Done{};
+    }
+
+    Device& mDevice{gpuEntry().device(0)};
+    std::vector<std::byte*> mMemory;
+    std::unique_ptr<Kernel> mKernel;
+    std::shared_ptr<Prepared const> mPrepared;
+};
+
 Result<Done> multiplyEarly(size_t shift)
 {
-    constexpr int64_t kRows{20};
-    constexpr int64_t kWidth{16}; // Depth and columns.
-    constexpr size_t kBytes{4096};
-    Device& device = gpuEntry().device(0);
-    EarlyGraph const made{{.rows = kRows, .depth = kWidth, .columns = kWidth}};
-    Target const target = gpuEntry().target(0);
-    Offer offer;
-    offer.candidate = "early tiles";
-    offer.inputs.assign(2, Layout::kLinear);
-    offer.outputs = {Layout::kLinear};
-    KernelSpec const spec =
-        TENON_TRY(gpuEntry().backend().build({&made.graph, &made.graph.node(made.node), {}, &target}, offer));
-    EXPECT_EQ(spec.packed.size(), 1U) << "columns are to lie behind each other";
-    std::vector<std::byte> const zeros(kBytes);
-    std::vector<std::byte*> memory;
-    for (size_t i = 0; i < 3; ++i)
-    {
-        memory.push_back(static_cast<std::byte*>(device.allocate(kBytes)));
-        TENON_TRY(device.copyFromHost(memory[i], zeros.data(), kBytes, kApartStream));
-    }
-    std::vector<WeightArg> weights(2);
-    weights[1] = {memory[1], kBytes, DType::kHALF, {kWidth, kWidth}, spec.packed.front().packing};
-    std::unique_ptr<Kernel> const kernel =
-        TENON_TRY(device.load({.kernel = spec.kernel, .args = spec.args, .weights = weights}));
-    std::vector<TensorArg> const in{
-        {DType::kHALF, Layout::kLinear, {kRows, kWidth}}, {DType::kHALF, Layout::kLinear, {kWidth, kWidth}}};
-    TensorArg const out{DType::kHALF, Layout::kLinear, {kRows, kWidth}};
-    auto const prepared = TENON_TRY(kernel->prepare(in, {&out, 1}, 1));
-    memory.push_back(static_cast<std::byte*>(device.allocate(prepared->scratchBytes() + 1)));
-    void const* inputs[]{memory[0] + shift, memory[1]};
-    void* outputs[]{memory[2]};
-    Launch launch;
-    launch.prepared = prepared.get();
-    launch.call = {.inputs = inputs, .outputs = outputs, .scratch = memory[3]};
-    launch.inputCount = 2;
-    launch.outputCount = 1;
-    RunFailure failure;
-    auto const done = device.run({&launch, 1}, {.stream = kApartStream}, failure);
-    for (std::byte* const each : memory)
-        device.release(each);
-    if (!done)
-        return done.error();
-    return Done{};
+    return TENON_TRY(ZeroProduct::ofDepth(ZeroProduct::kColumns))->run(shift);
 }
 
 //! A step that does nothing, of whose time runs do not see so much.
@@ -176,6 +206,18 @@ TEST(EarlyProduct, addressesThatAreNotAlignedAreForTheLibrary)
     auto const done = multiplyEarly(2);
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(tenonFakeCallsOf("cuTensorMapEncodeTiled"), before);
+}
+
+//! They share a kernel, whose limit is that of all of them: a ring of ten stages takes more than one of a single stage.
+TEST(EarlyProduct, shallowProductsLeaveDeepOnesTheirSharedMemory)
+{
+    constexpr int64_t kDeep{1024};
+    auto const deep = ZeroProduct::ofDepth(kDeep);
+    ASSERT_TRUE(deep) << deep.error().message;
+    auto const shallow = ZeroProduct::ofDepth(ZeroProduct::kColumns);
+    ASSERT_TRUE(shallow) << shallow.error().message;
+    auto const done = (*deep)->run(0);
+    ASSERT_TRUE(done) << done.error().message;
 }
 
 TEST(EarlyProduct, trialsTakeOffWhatRunsDoNotSee)

@@ -20,6 +20,7 @@ struct Loaded
 {
     std::mutex mutex;
     std::map<std::pair<CudaDevice const*, std::string>, std::unique_ptr<Module>> all; //!< By device and digest.
+    std::map<void*, unsigned> shared; //!< What kernels of these may be launched with at most.
 };
 
 Loaded& loaded()
@@ -90,10 +91,16 @@ Result<void*> Module::function(char const* name) const
 
 Result<Done> allowShared(CudaDevice const& device, void* function, unsigned bytes)
 {
+    constexpr unsigned kPlainShared{48U << 10};
+    std::scoped_lock const lock{loaded().mutex};
+    unsigned& allowed = loaded().shared.try_emplace(function, kPlainShared).first->second;
+    if (bytes <= allowed)
+        return Done{};
     Current const current{device};
     Code const code = device.api().cuFuncSetAttribute(function, kFunctionDynamicSharedBytes, static_cast<int>(bytes));
     if (code != kSuccess)
         return device.noted(code, fmt::format("cuFuncSetAttribute for {} bytes of shared memory", bytes));
+    allowed = bytes;
     return Done{};
 }
 

@@ -43,7 +43,8 @@ struct Grid
     unsigned sharedBytes{0}; //!< Beside what the text declares.
 };
 
-//! Has a kernel be launched with so many bytes of shared memory, of which one gets 48 KiB without being asked.
+//! Has a module's kernel be launched with so many bytes of shared memory, of which one gets 48 KiB without being asked.
+//! The limit is the kernel's, for all steps and shapes that are made with its text: it only grows.
 Result<Done> allowShared(CudaDevice const& device, void* function, unsigned bytes);
 
 //! Puts a kernel of ours into the stream of a call. Behind other kernels of a graph it may begin early, as every one of

@@ -126,9 +126,7 @@ Result<std::shared_ptr<Prepared const>> thinTiles(
         params.ofImage = of.gate->isOfAll ? 0 : params.depth;
     }
     Grid const grid = thinGrid(device, params, form, columnsOfBlock);
-    // Of all steps that have the same text.
-    TENON_TRY(allowShared(device, code,
-        static_cast<unsigned>(ThinTilesForm::sharedBytes(form.groups, static_cast<int>(kThinColumns[0])))));
+    TENON_TRY(allowShared(device, code, grid.sharedBytes));
     return std::shared_ptr<Prepared const>{std::make_shared<ThinStep>(params, grid, code,
         static_cast<size_t>(of.own.extraInputs()), of.gate ? of.gate->input : 0, std::move(of.otherwise))};
 }
