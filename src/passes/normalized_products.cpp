@@ -44,7 +44,14 @@ struct FoldedWeights
     std::shared_ptr<Constant const> matrix;
     std::shared_ptr<Constant const> bias;
     std::shared_ptr<Constant const> sums;
+    bool isInRange; //!< The type has them as exactly as other numbers: none is too large, no column lost in small ones.
 };
+
+//! The largest relative error of rounding to a type.
+double unitOf(DType type)
+{
+    return type == DType::kHALF ? 0x1p-11 : type == DType::kBF16 ? 0x1p-8 : 0x1p-24;
+}
 
 struct RowTerms
 {
@@ -59,24 +66,35 @@ FoldedWeights foldedTerms(
     int64_t const depth = terms.scale.count();
     std::vector<double> sums(static_cast<size_t>(columns));
     std::vector<double> shifted(static_cast<size_t>(columns));
+    std::vector<double> squares(static_cast<size_t>(columns));
+    std::vector<double> errors(static_cast<size_t>(columns));
     for (int64_t i = 0; i < weights.count(); ++i)
     {
         int64_t const row = isTransposed ? i % depth : i / columns;
         auto const column = static_cast<size_t>(isTransposed ? i / depth : i % columns);
         double const weight = weights.real(i);
         shifted[column] += terms.shift ? weight * terms.shift->real(row) : 0.0;
-        weights.set(i, weight * terms.scale.real(row));
+        double const exact = weight * terms.scale.real(row);
+        weights.set(i, exact);
         sums[column] += weights.real(i); // As rounded: what the mean adds goes without a rest.
+        squares[column] += exact * exact;
+        errors[column] += (weights.real(i) - exact) * (weights.real(i) - exact);
     }
+    double const unit = unitOf(matrix.dtype);
+    bool isInRange{true};
     HostTensor ofBias{matrix.dtype, {columns}};
     HostTensor ofSums{DType::kFLOAT, {columns}};
     HostTensor const before = bias == nullptr ? ofBias : HostTensor::fromConstant(*bias);
     for (int64_t i = 0; i < columns; ++i)
     {
-        ofBias.set(i, before.real(i) + shifted[static_cast<size_t>(i)]);
-        ofSums.set(i, sums[static_cast<size_t>(i)]);
+        auto const column = static_cast<size_t>(i);
+        double const exact = before.real(i) + shifted[column];
+        ofBias.set(i, exact);
+        ofSums.set(i, sums[column]);
+        isInRange = isInRange && errors[column] <= unit * unit * squares[column]
+            && std::abs(ofBias.real(i) - exact) <= unit * std::max(std::abs(exact), 1.0);
     }
-    return {weights.toConstant(), ofBias.toConstant(), ofSums.toConstant()};
+    return {weights.toConstant(), ofBias.toConstant(), ofSums.toConstant(), isInRange};
 }
 
 //! Whether the norm is of single rows, in the form that is fused.
@@ -142,6 +160,10 @@ Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits c
     if (shift != nullptr)
         terms.shift = HostTensor::fromConstant(*shift);
     FoldedWeights const made = foldedTerms(*matrix, bias, terms, *columns, product->operation1 == Matrix::kTRANSPOSE);
+    bool const mayBeOthers =
+        readsReplaceable(graph, node) || readsReplaceable(graph, *normNode); // A refit may bring any numbers.
+    if (!mayBeOthers && !made.isInRange)
+        return skip("the type lacks numbers for weights times the norm's scale, or for the bias");
     Patch patch{graph, node};
     patch.covers({normNode->id, node.id});
     ValueId rows = normNode->input(0);

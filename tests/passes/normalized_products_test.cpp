@@ -41,6 +41,25 @@ TEST(NormalizedProductRules, normAndProductBecomeOneLayer)
     expectUnchanged("fuse-norm-into-product", normText("40", ""), limits);
 }
 
+//! Weights times the norm's scale in float16: beyond the largest number, and among those that lose their last bits.
+TEST(NormalizedProductRules, weightsStayThatTheTypeHasNoNumbersFor)
+{
+    auto const text = [](std::string_view scale) {
+        return fmt::format(R"(
+input %x : float16[40,2]
+const %s : float16[1,2] = [{0},{0}]
+const %w : float16[2,2] = [300,0.001,200,0.0013]
+%n = Normalization(%x, %s) {{Axes=2}}
+%y = MatrixMultiply(%n, %w)
+output %y
+)",
+            scale);
+    };
+    expectGone("fuse-norm-into-product", text("1.5"), "Normalization");
+    expectUnchanged("fuse-norm-into-product", text("300"));
+    expectUnchanged("fuse-norm-into-product", text("0.003"));
+}
+
 TEST(NormalizedProductRules, reshapesThatLeaveRowsMoveInFront)
 {
     constexpr std::string_view kReshaped{R"(
