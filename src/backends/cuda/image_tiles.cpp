@@ -114,18 +114,17 @@ class ImageTilesKernel final : public LayerKernel
         if (std::string const why = imageObjection(layer, x.extents[1], out.dtype, device().model().major);
             !why.empty())
             return badArgument("the kernel for first convolutions {}", why);
-        Products const products = productsOf(layer, x.extents);
-        int64_t const largest = std::max({volumeOf(x.extents), volumeOf(out.extents),
-            x.extents[0] * out.extents[1] * products.extents[0] * products.extents[1]});
         bool const fits = (x.dtype == out.dtype || x.dtype == DType::kFLOAT) && inputs[1].dtype == out.dtype
-            && inputs[1].layout == Layout::kLinear && blockOf(x.layout) == 1 && out.layout == Layout::kChannelsLast
-            && isSmall(largest);
+            && inputs[1].layout == Layout::kLinear && blockOf(x.layout) == 1 && out.layout == Layout::kChannelsLast;
         if (!fits)
             return badArgument("the kernel for first convolutions gives channels-last order in its weights' type");
         ImageTilesForm form = imageFormOf(layer, x.extents[1]);
         form.source = TENON_TRY(storageOf(x.dtype));
         form.type = TENON_TRY(storageOf(out.dtype));
         form.epilogue = TENON_TRY(epilogueExpression(layer.product.epilogue));
+        Products const products = productsOf(layer, x.extents);
+        if (int64_t const largest = largestOf(form, products, x, out); !isSmall(largest))
+            return badArgument("{} elements of an image, or tiles of all, are more than the kernel counts", largest);
         Module const& module = *TENON_TRY(moduleOf(device(), imageTilesText(form)));
         void* const code = TENON_TRY(module.function("imageTiles"));
         TENON_TRY(allowShared(device(), code, static_cast<unsigned>(form.sharedBytes())));
@@ -157,12 +156,26 @@ class ImageTilesKernel final : public LayerKernel
         }
         return products;
     }
+    //! How many of `each` cover an extent.
+    static int64_t shareOf(int64_t extent, int each)
+    {
+        return (extent + each - 1) / each;
+    }
+    //! What is counted in 32 bits: elements of one image, and tiles of all.
+    static int64_t largestOf(
+        ImageTilesForm const& form, Products const& products, TensorArg const& x, TensorArg const& out)
+    {
+        int64_t const images = x.extents[0];
+        int64_t const tiles =
+            shareOf(out.extents[2], form.resultsOfTile(0)) * shareOf(out.extents[3], form.resultsOfTile(1));
+        return std::max({volumeOf(x.extents) / images, volumeOf(out.extents) / images,
+            out.extents[1] * products.extents[0] * products.extents[1], images * tiles});
+    }
     static ImageTilesParams paramsOf(
         ImageTilesForm const& form, Products const& products, TensorArg const& x, TensorArg const& out)
     {
         constexpr int kPiece{8};
         auto const small = [](int64_t value) { return static_cast<int>(value); };
-        auto const tiles = [](int64_t extent, int each) { return static_cast<int>((extent + each - 1) / each); };
         ImageTilesParams params{};
         params.height = small(x.extents[2]);
         params.width = small(x.extents[3]);
@@ -174,10 +187,10 @@ class ImageTilesKernel final : public LayerKernel
         params.padX = small(products.padding[1]);
         params.poolPadY = small(products.poolPadding[0]);
         params.poolPadX = small(products.poolPadding[1]);
-        params.across = tiles(out.extents[3], form.resultsOfTile(1));
-        params.down = tiles(out.extents[2], form.resultsOfTile(0));
+        params.across = small(shareOf(out.extents[3], form.resultsOfTile(1)));
+        params.down = small(shareOf(out.extents[2], form.resultsOfTile(0)));
         params.tiles = small(x.extents[0]) * params.across * params.down;
-        params.groups = tiles(form.maps, form.mapsOfBlock());
+        params.groups = small(shareOf(form.maps, form.mapsOfBlock()));
         params.hasWideResults = form.maps % kPiece == 0 ? 1 : 0;
         std::ranges::transform(stridesIn(x.layout, x.extents), params.xStrides, small);
         return params;
