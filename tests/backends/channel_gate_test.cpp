@@ -1,26 +1,16 @@
 // Squeeze and excite on a GPU: gates of channels and convolutions of gated images, and the products of little depth and
 // depthwise tiles beside them, by every offer.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/channel_gate.h"
 #include "layers/gated_convolution.h"
-
-#include <cstdlib>
 
 namespace tenon::test
 {
 
 namespace
 {
-//! Kernels of the CUDA backend.
-class ChannelGates : public ::testing::Test
+class ChannelGates : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
 
 constexpr DType kHalves[]{DType::kHALF, DType::kBF16};

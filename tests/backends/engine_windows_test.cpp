@@ -1,24 +1,14 @@
 // Convolutions whose windows the copy engine of Hopper's GPUs fetches, by early and by large tiles.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/convolution.h"
-
-#include <cstdlib>
 
 namespace tenon::test
 {
 
 namespace
 {
-//! Kernels of the CUDA backend.
-class EngineWindows : public ::testing::Test
+class EngineWindows : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
 
 struct WindowCase

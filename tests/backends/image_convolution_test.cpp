@@ -1,8 +1,7 @@
 // First convolutions on a GPU, with the image's own type and a pooling behind.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/image_convolution.h"
 
-#include <cstdlib>
 #include <limits>
 
 namespace tenon::test
@@ -10,16 +9,8 @@ namespace tenon::test
 
 namespace
 {
-//! Kernels of the CUDA backend.
-class ImageConvolutions : public ::testing::Test
+class ImageConvolutions : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
 
 struct ImageCase

@@ -1,11 +1,9 @@
 // Products of int8 and fp8 numbers by the tensor cores of GPUs, with results in every type, against the reference.
-#include "backends/kernel_case.h"
+#include "backends/cuda_cases.h"
 #include "layers/quantized_convolution.h"
 #include "layers/quantized_matrix_multiply.h"
 
 #include <fmt/format.h>
-
-#include <cstdlib>
 
 namespace tenon::test
 {
@@ -17,15 +15,8 @@ using nvinfer1::MatrixOperation;
 constexpr char kTensorCores[]{"tensor cores"};
 
 //! Other backends multiply int8 alone, with results in float32: tests of theirs have the same layers.
-class QuantizedProducts : public ::testing::Test
+class QuantizedProducts : public CudaKernels
 {
-  protected:
-    void SetUp() override
-    {
-        char const* const backend = std::getenv("TENON_TEST_BACKEND");
-        if (backend == nullptr || std::string_view{backend} != "cuda")
-            GTEST_SKIP() << "kernels of the CUDA backend";
-    }
 };
 
 HostTensor narrowTensor(std::vector<int64_t> extents, DType type)

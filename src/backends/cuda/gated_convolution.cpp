@@ -79,10 +79,10 @@ class GatedConvolutionKernel final : public LayerKernel
             .epilogue = layer.product.epilogue};
         StepProduct const product = TENON_TRY(pixelProduct(shape, x, out));
         std::span<TensorArg const> const own = inputs.first(gateInput);
+        int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
+        SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
         if (choices.tactic < kByColumns)
         {
-            int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
-            SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
             if (auto step = TENON_TRY(gatedProduct(device(), product, gate, isConstant(1), own, out, choices)))
                 return step;
         }
@@ -96,8 +96,6 @@ class GatedConvolutionKernel final : public LayerKernel
             std::make_shared<ScaledStep>(std::move(pass), std::move(whole), bytes, gateInput);
         if (!isThin)
             return scaled;
-        int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
-        SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
         bool const isThere = isConstant(1) && (!shape.hasBias || isConstant(2));
         return gatedThinProduct(device(), product, gate, isThere, own, out, std::move(scaled));
     }
