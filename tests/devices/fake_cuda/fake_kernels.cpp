@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
+#include <string>
 #include <ucontext.h>
 
 namespace fake
@@ -34,6 +36,19 @@ struct Function
 };
 
 std::mutex gOneKernel;
+
+//! Functions of modules by their names: as a driver's, each is the same whenever it is asked for, with its attributes.
+struct Functions
+{
+    std::mutex mutex;
+    std::map<std::pair<void*, std::string>, Function*> all; //!< As long as the process: modules are few.
+};
+
+Functions& functions()
+{
+    static auto* const instance = new Functions;
+    return *instance;
+}
 
 //! The threads of one block, each on its own stack, from barrier to barrier.
 class Block
@@ -195,7 +210,12 @@ TENON_FAKE_CUDA int cuModuleGetFunction(void** function, void* module, char cons
     void* const barriers = dlsym(module, "tenonHasBarriers");
     if (call == nullptr || (bytes == nullptr && sizes == nullptr) || thread == nullptr || barriers == nullptr)
         return kNotFound;
-    auto* const found = new Function; // As long as the process: modules are few.
+    std::scoped_lock const lock{functions().mutex};
+    Function*& found = functions().all[{module, name}];
+    *function = found;
+    if (found != nullptr)
+        return kSuccess;
+    found = new Function;
     found->call = reinterpret_cast<void (*)(void*)>(call);
     if (bytes != nullptr)
         found->sizes.push_back(*static_cast<unsigned long*>(bytes));
