@@ -299,6 +299,33 @@ def test_what_failing_runs_say_is_not_kept_for_ever() -> None:
     assert 0 < len(words.errors) <= 16 and "to the 15 of" in words.errors[-1]
 
 
+def test_values_of_shapes_choose_the_profile_and_are_refused_outside_of_all() -> None:
+    """What a caller gets wrong is the caller's, by name and place, and no run is tried."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_fill((1,), trt.FillOperation.LINSPACE, trt.float32)
+    layer.set_input(0, network.add_input("shape", trt.int64, (1,)))
+    for index, value in ((1, np.float32(0)), (2, np.float32([1]))):
+        layer.set_input(index, network.add_constant(np.shape(value), np.ascontiguousarray(value)).get_output(0))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    for least, most in ((1, 4), (8, 16)):
+        profile = builder.create_optimization_profile()
+        profile.set_shape_input("shape", (least,), (most,), (most,))
+        config.add_optimization_profile(profile)
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    with serving.Pool(engine) as pool:
+        for length in (1, 4, 8, 16, 3):
+            found = pool.infer({"shape": np.int64([length])})["y"]
+            np.testing.assert_array_equal(found, np.arange(length, dtype=np.float32))
+        for length in (0, 5, 17, -1):
+            with pytest.raises(serving.BadRequest) as refused:
+                pool.infer({"shape": np.int64([length])})
+            for part in (f"input 'shape' has the value {length} at place 0", "profile 0 takes 1 to 4", "8 to 16"):
+                assert part in str(refused.value)
+
+
 def test_asyncio_waits_without_a_thread_and_cancels(engine: trt.ICudaEngine, held: Held) -> None:
     async def all_of(pool: serving.Pool) -> None:
         first = asyncio.create_task(pool.ainfer({"x": rows(1)}))

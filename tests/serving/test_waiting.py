@@ -8,7 +8,7 @@ from tenon.serving.ports import Profile
 from tenon.serving.waiting import Request, Waiting
 
 WAIT = 1.0
-PROFILE = Profile(0, {"x": (1, 8)}, {"x": (4, 8)}, {"x": (16, 8)})
+PROFILE = Profile(0, {"x": (1, 8)}, {"x": (4, 8)}, {"x": (16, 8)}, {})
 
 
 def request(arrived: float, rows: int = 1, key: str = "a", most: int = 8) -> Request:

@@ -109,6 +109,15 @@ def reshaping_plan(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def test_values_of_shapes_outside_of_the_profile_are_the_callers_mistake(tmp_path: pathlib.Path) -> None:
+    x = {"name": "x", "datatype": "FP32", "shape": [12], "data": list(range(12))}
+    with hosted.Running(reshaping_plan(tmp_path / "small.plan")) as server:
+        found, answer = server.infer([x, {"name": "shape", "datatype": "INT64", "shape": [2], "data": [3, 13]}])
+        assert found == 400 and answer["error"].startswith("[model 'small'] "), answer
+        assert "input 'shape' has the value 13 at place 1, but profile 0 takes 1 to 12 there" in answer["error"]
+        assert server.infer([x, {"name": "shape", "datatype": "INT64", "shape": [2], "data": [1, 12]}])[0] == 200
+
+
 def test_a_run_that_fails_is_an_error_of_the_server_with_the_engines_words(tmp_path: pathlib.Path) -> None:
     x = {"name": "x", "datatype": "FP32", "shape": [12], "data": list(range(12))}
     with hosted.Running(reshaping_plan(tmp_path / "small.plan")) as server:

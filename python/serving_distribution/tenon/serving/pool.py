@@ -179,7 +179,7 @@ class Pool:
     def _request(self, inputs: Mapping[str, np.ndarray], now: float, deadline: float | None, answer: Answer) -> Request:
         arrays = checked(self.inputs, inputs)
         shapes = {name: value.shape for name, value in arrays.items()}
-        profile = nearest(self.profiles, shapes)
+        profile = nearest(self.profiles, shapes, arrays)
         if self._max_batch == 1:
             return Request(arrays, shapes, 1, 1, profile, None, now, deadline, answer)
         rows = {name: shape[0] for name, shape in shapes.items()}

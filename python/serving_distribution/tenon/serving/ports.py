@@ -74,15 +74,16 @@ def ports_of(engine: tenon.ICudaEngine, mode: tenon.TensorIOMode) -> dict[str, P
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """An optimization profile: the least, typical and largest shape of each input."""
+    """An optimization profile: the least, typical and largest shape of each input, values of those that hold shapes."""
 
     index: int
     least: Shapes
     typical: Shapes
     most: Shapes
+    values: Mapping[str, tuple[Shape, Shape]]
 
-    def misfit(self, shapes: Mapping[str, Shape]) -> str:
-        """Why these shapes do not fit; empty: they do."""
+    def misfit(self, shapes: Mapping[str, Shape], arrays: Mapping[str, np.ndarray] | None = None) -> str:
+        """Why these shapes, or the values of arrays that hold shapes, do not fit; empty: they do."""
         for name, shape in shapes.items():
             low, high = self.least[name], self.most[name]
             for axis, extent in enumerate(shape):
@@ -90,6 +91,13 @@ class Profile:
                     return (
                         f"input '{name}' has shape {list(shape)}, but profile {self.index} takes {low[axis]} to "
                         f"{high[axis]} along axis {axis}"
+                    )
+        for name, (low, high) in self.values.items() if arrays is not None else ():
+            for place, value in enumerate(arrays[name].ravel().tolist()):
+                if not low[place] <= value <= high[place]:
+                    return (
+                        f"input '{name}' has the value {value} at place {place}, but profile {self.index} takes "
+                        f"{low[place]} to {high[place]} there"
                     )
         return ""
 
@@ -114,13 +122,20 @@ def profiles_of(engine: tenon.ICudaEngine, inputs: Mapping[str, Port]) -> list[P
         for name in inputs:
             for kept, shape in zip(ranges, engine.get_tensor_profile_shape(name, index), strict=True):
                 kept[name] = tuple(shape)
-        found.append(Profile(index, *ranges))
+        values = {}
+        for name in inputs:
+            if engine.is_shape_inference_io(name):
+                least, _, most = engine.get_tensor_profile_values(index, name)
+                values[name] = (tuple(least), tuple(most))
+        found.append(Profile(index, *ranges, values))
     return found
 
 
-def nearest(profiles: Sequence[Profile], shapes: Mapping[str, Shape]) -> Profile:
+def nearest(
+    profiles: Sequence[Profile], shapes: Mapping[str, Shape], arrays: Mapping[str, np.ndarray] | None = None
+) -> Profile:
     """The profile that fits and whose typical shapes are nearest; BadRequest says why none fits."""
-    misfits = [profile.misfit(shapes) for profile in profiles]
+    misfits = [profile.misfit(shapes, arrays) for profile in profiles]
     fitting = [profile for profile, misfit in zip(profiles, misfits, strict=True) if not misfit]
     if not fitting:
         raise BadRequest("; ".join(misfits))
