@@ -189,3 +189,39 @@ def test_a_browser_shows_the_steps_the_one_asked_for_and_what_is_searched(
     assert f"<mark>{word}</mark>".lower() in shown.lower()
     for origin in steps[-1]["origins"]:
         assert html.escape(origin) in shown.split('id="list"')[1]
+
+
+def test_what_another_rule_did_all_the_same_is_not_called_refused(tmp_path: pathlib.Path) -> None:
+    """GELU as PyTorch exports it: the division goes into no product's factor, but all of it becomes one activation."""
+    rng = np.random.default_rng(7)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"], "product"),
+        helper.make_node("Add", ["product", "bias"], ["sum"], "bias"),
+        helper.make_node("Div", ["sum", "root"], ["divided"], "division"),
+        helper.make_node("Erf", ["divided"], ["erf"], "erf"),
+        helper.make_node("Add", ["erf", "one"], ["raised"], "raising"),
+        helper.make_node("Mul", ["sum", "raised"], ["whole"], "whole"),
+        helper.make_node("Mul", ["whole", "half"], ["y"], "halving"),
+    ]
+    constants = {"w": rng.standard_normal((8, 16)), "bias": rng.standard_normal(16)}
+    constants |= {"root": np.sqrt(2.0), "one": 1.0, "half": 0.5}
+    graph = helper.make_graph(
+        nodes,
+        "gelu",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 16])],
+        [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()],
+    )
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "gelu.onnx")
+    page = tmp_path / "page.html"
+    tenon("inspect", tmp_path / "gelu.onnx", "--html", page)
+    plan = data_of(page)["plan"]
+    refused = [each for each in plan["decisions"] if each["kind"] == "skip" and each["layer"] == "division"]
+    assert refused, "a rule has tried the division by itself"
+    (step,) = [i for i, each in enumerate(plan["programs"][0]["steps"]) if "division" in each["origins"]]
+    shown = html.unescape(browsed(f"{page.as_uri()}#step={step}", tmp_path / "profile"))
+    not_fused, rest = shown.split("Not fused, and why")[1].split("Decisions</h2>")
+    assert "what is not fused with it, no rule fuses" in not_fused
+    for each in refused:
+        assert each["text"] not in not_fused
+        assert f"{each['text']} (at layer division, which another rule joined to this step)" in rest
