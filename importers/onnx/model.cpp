@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
 
 namespace tenon::onnx
 {
@@ -261,6 +262,19 @@ Constant Model::typed(TensorProto const& tensor, DataType type)
 namespace
 {
 
+//! The bytes that so many elements take; the largest number where there are none as many.
+int64_t packedBytesOf(int bits, size_t count)
+{
+    if (bits < 8)
+    {
+        auto const each = static_cast<size_t>(8 / bits);
+        return static_cast<int64_t>(count / each + (count % each != 0 ? 1 : 0));
+    }
+    constexpr auto kMax = std::numeric_limits<int64_t>::max();
+    auto const each = static_cast<int64_t>(bits / 8);
+    return static_cast<int64_t>(count) > kMax / each ? kMax : static_cast<int64_t>(count) * each;
+}
+
 //! The elements of raw data, each of so many bits, lowest first.
 std::vector<uint64_t> codesOf(std::span<char const> raw, int bits, size_t count)
 {
@@ -289,7 +303,7 @@ std::vector<uint64_t> codesOf(TensorProto const& tensor, int bits, size_t count)
         std::string bytes;
         std::transform(codes.begin(), codes.end(), std::back_inserter(bytes),
             [](uint64_t code) { return static_cast<char>(code & 0xFFU); });
-        bytes.resize(std::max(bytes.size(), (count * static_cast<size_t>(bits) + 7) / 8));
+        checkCount(tensor, static_cast<int64_t>(bytes.size()), packedBytesOf(bits, count));
         return codesOf(std::span<char const>{bytes}, bits, count);
     }
     uint64_t const mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1U;
@@ -306,8 +320,7 @@ Constant Model::held(TensorProto const& tensor, std::optional<std::span<char con
     auto const count = static_cast<size_t>(volumeOf(dims));
     if (raw)
     {
-        checkCount(tensor, static_cast<int64_t>(raw->size()),
-            static_cast<int64_t>((count * static_cast<size_t>(held.bits) + 7) / 8));
+        checkCount(tensor, static_cast<int64_t>(raw->size()), packedBytesOf(held.bits, count));
     }
     std::vector<uint64_t> const codes = raw ? codesOf(*raw, held.bits, count) : codesOf(tensor, held.bits, count);
     checkCount(tensor, static_cast<int64_t>(codes.size()), static_cast<int64_t>(count));
