@@ -47,12 +47,12 @@ std::vector<T> narrowed(Field const& field)
     return result;
 }
 
-void checkCount(TensorProto const& tensor, int64_t found, int64_t wanted)
+void checkCount(TensorProto const& tensor, int64_t found, int64_t wanted, char const* unit = "elements")
 {
     if (found != wanted)
     {
         fail(ErrorCode::kINVALID_GRAPH,
-            fmt::format("{} has {} elements where its shape asks for {}", shown(tensor), found, wanted));
+            fmt::format("{} has {} {} where its shape asks for {}", shown(tensor), found, unit, wanted));
     }
 }
 
@@ -303,7 +303,7 @@ std::vector<uint64_t> codesOf(TensorProto const& tensor, int bits, size_t count)
         std::string bytes;
         std::transform(codes.begin(), codes.end(), std::back_inserter(bytes),
             [](uint64_t code) { return static_cast<char>(code & 0xFFU); });
-        checkCount(tensor, static_cast<int64_t>(bytes.size()), packedBytesOf(bits, count));
+        checkCount(tensor, static_cast<int64_t>(bytes.size()), packedBytesOf(bits, count), "bytes");
         return codesOf(std::span<char const>{bytes}, bits, count);
     }
     uint64_t const mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1U;
@@ -320,7 +320,7 @@ Constant Model::held(TensorProto const& tensor, std::optional<std::span<char con
     auto const count = static_cast<size_t>(volumeOf(dims));
     if (raw)
     {
-        checkCount(tensor, static_cast<int64_t>(raw->size()), packedBytesOf(held.bits, count));
+        checkCount(tensor, static_cast<int64_t>(raw->size()), packedBytesOf(held.bits, count), "bytes");
     }
     std::vector<uint64_t> const codes = raw ? codesOf(*raw, held.bits, count) : codesOf(tensor, held.bits, count);
     checkCount(tensor, static_cast<int64_t>(codes.size()), static_cast<int64_t>(count));

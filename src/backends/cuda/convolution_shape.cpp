@@ -99,6 +99,15 @@ Result<PackedWeight> packFilter(int32_t input, Constant const& filter)
     return PackedWeight{input, std::string{kFilterPacking}, std::move(data), bytes};
 }
 
+Result<std::vector<PackedWeight>> packedFilter(Problem const& problem)
+{
+    std::vector<PackedWeight> packed;
+    Constant const* const filter = problem.constant(1);
+    if (filter != nullptr && dependsOnOrder(filter->extents))
+        packed.push_back(TENON_TRY(packFilter(1, *filter)));
+    return packed;
+}
+
 Result<PackedWeight> packMatrices(int32_t input, Constant const& matrices)
 {
     auto data = TENON_TRY(turnedMatrices(matrices.dtype, matrices.extents, matrices.data, true));

@@ -27,6 +27,8 @@ inline constexpr std::string_view kMatrixPacking{"columns"};
 bool dependsOnOrder(std::vector<int64_t> const& filter);
 //! Of a constant with elements of 1, 2 or 4 bytes and at least three axes.
 Result<PackedWeight> packFilter(int32_t input, Constant const& filter);
+//! Of a convolution: its filter where that is known at build time and both orders differ; else nothing.
+Result<std::vector<PackedWeight>> packedFilter(Problem const& problem);
 //! The same with at least two, each matrix of the last two turned.
 Result<PackedWeight> packMatrices(int32_t input, Constant const& matrices);
 //! The row-major form of one of these; an error where extents, type and bytes do not fit.

@@ -99,11 +99,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnn(Problem const& problem)
 Result<KernelSpec> buildDnn(Problem const& problem, Offer const& offer)
 {
     DnnChoices const choices{static_cast<int32_t>(offer.tactic)};
-    KernelSpec spec{.kernel = "cudnn_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
-    Constant const* const filter = problem.constant(1);
-    if (filter != nullptr && dependsOnOrder(filter->extents))
-        spec.packed.push_back(TENON_TRY(packFilter(1, *filter)));
-    return spec;
+    auto packed = TENON_TRY(packedFilter(problem));
+    return KernelSpec{
+        .kernel = "cudnn_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
 }
 
 constexpr Candidate kDnnCandidates[]{

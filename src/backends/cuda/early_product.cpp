@@ -396,11 +396,9 @@ Result<KernelSpec> buildEarlyProduct(Problem const& problem, Offer const& offer)
 Result<KernelSpec> buildEarlyConvolution(Problem const& problem, Offer const& offer)
 {
     EarlyChoices const choices{static_cast<int32_t>(offer.tactic)};
-    KernelSpec spec{.kernel = "early_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
-    Constant const* const filter = problem.constant(1);
-    if (filter != nullptr && dependsOnOrder(filter->extents))
-        spec.packed.push_back(TENON_TRY(packFilter(1, *filter)));
-    return spec;
+    auto packed = TENON_TRY(packedFilter(problem));
+    return KernelSpec{
+        .kernel = "early_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
 }
 
 constexpr Candidate kEarlyCandidates[]{
