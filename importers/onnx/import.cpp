@@ -278,7 +278,12 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     Shape shape;
     for (auto const& dim : type.shape().dim())
     {
-        shape.push_back(dim.has_dim_value() ? std::max<int64_t>(dim.dim_value(), -1) : -1);
+        if (dim.dim_value() < -1) // Exporters write -1 for what is not known; anything else is no number of elements.
+        {
+            fail(ErrorCode::kINVALID_GRAPH,
+                fmt::format("input '{}' has the extent {} on axis {}", info.name(), dim.dim_value(), shape.size()));
+        }
+        shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
     }
     mNetwork.reasons.forget();
     ITensor* const input = mNetwork.api.addInput(info.name().c_str(), typeOfOnnx(type.elem_type()), dimsOf(shape));

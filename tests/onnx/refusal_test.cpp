@@ -8,6 +8,7 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <sys/stat.h>
 
 namespace tenon::test
@@ -321,6 +322,22 @@ TEST(Refusals, attentionWhoseOperandsHaveOtherRanks)
         Reading reading;
         ASSERT_FALSE(reading.parse(model));
         EXPECT_THAT(reading.errors(), HasSubstr("another rank"));
+    }
+}
+
+//! -1 is what exporters write for an extent that is not known; other numbers below zero are a mistake somewhere.
+TEST(Refusals, extentsOfInputsBelowMinusOne)
+{
+    for (int64_t const extent : {int64_t{-1}, int64_t{-2}, std::numeric_limits<int64_t>::min()})
+    {
+        TinyModel model;
+        model.input("x", {2, extent}).output("y");
+        model.node("Relu", {"x"}, {"y"});
+        Reading reading;
+        EXPECT_EQ(reading.parse(model), extent == -1);
+        if (extent != -1)
+            EXPECT_THAT(
+                reading.errors(), HasSubstr("input 'x' has the extent " + std::to_string(extent) + " on axis 1"));
     }
 }
 
