@@ -6,6 +6,7 @@
 #include "plan/controls.h"
 #include "plan/lookup.h"
 #include "plan/regions.h"
+#include "plan/written.h"
 
 #include <algorithm>
 #include <numeric>
@@ -78,7 +79,8 @@ class Checker
   public:
     Checker(Plan const& plan, Program const& program)
         : mPlan{plan},
-          mProgram{program}
+          mProgram{program},
+          mWritten{program}
     {
     }
 
@@ -96,10 +98,12 @@ class Checker
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
             cancellationPoint();
+            mWritten.enter(static_cast<int32_t>(i));
             auto checked = checkStep(static_cast<int32_t>(i));
             if (!checked)
                 return std::move(checked).error().in("step '" + mProgram.steps[i].name + "'");
         }
+        mWritten.enter(static_cast<int32_t>(mProgram.steps.size()));
         TENON_TRY(checkInPlace());
         cancellationPoint();
         TENON_TRY(checkStreams(mProgram));
@@ -441,8 +445,8 @@ class Checker
         PlanTensor const& memory = at(mProgram.tensors, root);
         bool const made = memory.kind == PlanTensorKind::kActivation
             || (memory.kind == PlanTensorKind::kIO && !at(mPlan.io, memory.index).isInput);
-        if (made && mWriter[static_cast<size_t>(root)] < 0)
-            return badArgument("it reads tensor '{}' before a step has written it", tensor.name);
+        if (made && !mWritten.isWritten(root))
+            return badArgument("it reads tensor '{}' before a step has written it{}", tensor.name, onEachWay(root));
         for (int32_t const reg : tensor.extents)
             if (at(mKnownAfter, reg) >= index)
                 return badArgument("an extent of tensor '{}' is not known before it", tensor.name);
@@ -469,7 +473,14 @@ class Checker
                 if (at(mKnownAfter, reg) > index)
                     return badArgument("an extent of tensor '{}' is not known when it runs", tensor.name);
         mWriter[static_cast<size_t>(root)] = index;
+        mWritten.write(root, isPartOf(output));
         return Done{};
+    }
+
+    //! The end of a sentence about memory that is not surely written.
+    char const* onEachWay(int32_t root) const
+    {
+        return at(mWriter, root) < 0 ? "" : " on each way that loops and conditionals may go";
     }
 
     bool isPartOf(int32_t tensor) const
@@ -516,6 +527,8 @@ class Checker
             int32_t const tensor = mTensorOfIO[i];
             if (tensor < 0 || at(mWriter, tensor) < 0)
                 return badArgument("no step writes output '{}'", mPlan.io[i].name);
+            if (!mWritten.isWritten(tensor))
+                return badArgument("no step writes output '{}'{}", mPlan.io[i].name, onEachWay(tensor));
         }
         return Done{};
     }
@@ -525,7 +538,8 @@ class Checker
     std::vector<bool> mReal; //!< By register.
     std::vector<int32_t> mKnownAfter;
     std::vector<int32_t> mTensorOfIO;
-    std::vector<int32_t> mWriter;   //!< By root: the step that writes it.
+    std::vector<int32_t> mWriter; //!< By root: the last step so far that writes it, on whichever way.
+    WrittenTensors mWritten;
     std::vector<int32_t> mLastRead; //!< By root: the last step that reads it.
 };
 } // namespace
