@@ -160,7 +160,7 @@ Result<Done> ContextRunner::runSegment(size_t index)
     PreparedTail const& tail = index == 0 ? mRun->head : *mTails[index];
     for (Place const place : {Place::kDevice, Place::kHost})
         if (TENON_TRY(
-                mState.memory.takeScratch(place, tail.scratch[static_cast<size_t>(place)].bytes, mRequest->stream)))
+                mState.memory.takeScratch(place, tail.scratchBytes[static_cast<size_t>(place)], mRequest->stream)))
         {
             mState.frames.settle();
             std::ranges::fill(mWritten, nullptr);

@@ -118,6 +118,7 @@ struct EngineState
     std::vector<Segment> segments;
     std::vector<uint8_t> hasParts; //!< Per segment: some operand is a slice that a loop moves.
     std::vector<bool> handovers;   //!< By step: see handoversOf().
+    std::vector<int32_t> regionOf; //!< By step: see regionsOf().
     std::vector<float>
         costs; //!< Per segment: microseconds on one thread at the shapes it was planned for, as estimated.
     bool hasSizesOfData{false}; //!< Values of inputs or of run time decide extents, and with them what steps cost.

@@ -35,6 +35,7 @@ class Loader
         mEngine.shared = planBlocks(mPlan, mProgram, true);
         mEngine.apart = planBlocks(mPlan, mProgram, false);
         mEngine.handovers = handoversOf(mProgram);
+        mEngine.regionOf = regionOfSteps(regionsOf(mProgram));
         takeBlocks();
         makeSlots();
         findRead();

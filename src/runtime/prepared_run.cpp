@@ -2,6 +2,7 @@
 #include "runtime/prepared_run.h"
 
 #include "plan/lookup.h"
+#include "plan/regions.h"
 #include "runtime/engine_state.h"
 #include "runtime/reshape_chain.h"
 
@@ -169,37 +170,48 @@ class StepPreparer
     bool mApart;
 };
 
-using ScratchByStream = decltype(ScratchLayout::from);
-
-//! Steps of one stream follow each other and share theirs.
-ScratchLayout scratchLayout(ScratchByStream const& bytes, size_t alignment)
+//! Kernels' scratch memory in one place: steps that follow each other share theirs, those of one stream and those of
+//! different regions.
+void layOutScratch(EngineState const& engine, int32_t first, Place place, PreparedTail& tail)
 {
-    ScratchLayout layout;
-    for (size_t i = 0; i < bytes.size(); ++i)
+    using ByStream = std::array<size_t, kMaxAuxStreams + 1>;
+    size_t const alignment = engine.device().alignment();
+    size_t& all = tail.scratchBytes[static_cast<size_t>(place)];
+    auto const stepAt = [&](size_t i) -> PlanStep const& { return engine.program->steps[asSize(first) + i]; };
+    auto const regionAt = [&](size_t i) { return engine.regionOf[asSize(first) + i]; };
+    for (size_t i = 0, end = 0; i < tail.steps.size(); i = end)
     {
-        if (bytes[i] > 0)
-            layout.bytes = (layout.bytes + alignment - 1) / alignment * alignment + bytes[i];
-        layout.from[i] = layout.bytes - bytes[i];
+        ByStream most{};
+        for (end = i; end < tail.steps.size() && regionAt(end) == regionAt(i); ++end)
+            if (PlanStep const& step = stepAt(end); step.place == place)
+                most[asSize(step.stream)] =
+                    std::max(most[asSize(step.stream)], tail.steps[end].prepared->scratchBytes());
+        ByStream begin{};
+        size_t used{0};
+        for (size_t stream = 0; stream < most.size(); ++stream)
+        {
+            begin[stream] = most[stream] > 0 ? (used + alignment - 1) / alignment * alignment : used;
+            used = begin[stream] + most[stream];
+        }
+        for (size_t j = i; j < end; ++j)
+            if (stepAt(j).place == place)
+                tail.steps[j].scratchBegin = begin[asSize(stepAt(j).stream)];
+        all = std::max(all, used);
     }
-    return layout;
 }
 
 Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, size_t segment, bool apart,
     PreparedTail const* former, PreparedTail& tail)
 {
     StepPreparer preparer{engine, run, tail.registers, apart};
-    std::array<ScratchByStream, kPlaceCount> scratchOf{};
     auto const [first, last] = engine.segments[segment];
     for (int32_t i = first; i < last; ++i)
     {
         PreparedStep const* const same = former == nullptr ? nullptr : &former->steps[asSize(i - first)];
         tail.steps.push_back(TENON_TRY(preparer.prepare(i, same)));
-        PlanStep const& stored = engine.program->steps[asSize(i)];
-        size_t& most = scratchOf[static_cast<size_t>(stored.place)][asSize(stored.stream)];
-        most = std::max(most, tail.steps.back().prepared->scratchBytes());
     }
-    for (size_t place = 0; place < kPlaceCount; ++place)
-        tail.scratch[place] = scratchLayout(scratchOf[place], engine.device().alignment());
+    for (Place const place : {Place::kDevice, Place::kHost})
+        layOutScratch(engine, first, place, tail);
     return Done{};
 }
 

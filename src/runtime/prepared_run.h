@@ -4,7 +4,6 @@
 #include "device/device.h"
 #include "plan/arena.h"
 #include "plan/plan.h"
-#include "plan/regions.h"
 #include "plan/register_values.h"
 #include "runtime/lru_cache.h"
 
@@ -23,14 +22,8 @@ struct PreparedStep
     std::vector<TensorArg> inputs;
     std::vector<TensorArg> outputs;
     std::shared_ptr<Prepared const> prepared;
-    bool isShared{false}; //!< An earlier shape has it, too.
-};
-
-//! Scratch memory of kernels in one place.
-struct ScratchLayout
-{
-    size_t bytes{0};                               //!< For all streams.
-    std::array<size_t, kMaxAuxStreams + 1> from{}; //!< Where each stream's begins.
+    bool isShared{false};   //!< An earlier shape has it, too.
+    size_t scratchBegin{0}; //!< Where its kernel's scratch memory begins in that of its place.
 };
 
 //! Steps of one segment, ready for given extents.
@@ -39,7 +32,7 @@ struct PreparedTail
     ShapeKey key;                //!< Of tails.
     std::vector<Span> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
     std::vector<PreparedStep> steps;
-    std::array<ScratchLayout, kPlaceCount> scratch; //!< By place.
+    std::array<size_t, kPlaceCount> scratchBytes{}; //!< Of kernels, by place.
     size_t segment{0};
     int32_t threads{1};
     int64_t generation{0}; //!< Of the program that its steps were prepared by.

@@ -58,11 +58,11 @@ void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
         for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
             mFrame->outputs[j] = address(mEngine.outputSlots[j]);
         Launch& launch = mFrame->launches[asSize(i)];
-        launch.prepared = mState.attached.of(i) != nullptr ? &mState.attached.of(i)->prepared()
-                                                           : tail.steps[asSize(i - segment.first)].prepared.get();
+        PreparedStep const& prepared = tail.steps[asSize(i - segment.first)];
+        launch.prepared =
+            mState.attached.of(i) != nullptr ? &mState.attached.of(i)->prepared() : prepared.prepared.get();
         launch.stream = isInPlace ? 0 : step.stream;
-        auto const place = static_cast<size_t>(step.place);
-        launch.call.scratch = static_cast<char*>(scratchBase[place]) + tail.scratch[place].from[asSize(step.stream)];
+        launch.call.scratch = static_cast<char*>(scratchBase[static_cast<size_t>(step.place)]) + prepared.scratchBegin;
         launch.call.stream = mRequest->stream;
     }
 }

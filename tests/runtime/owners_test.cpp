@@ -4,6 +4,7 @@
 #include "runtime/bindings.h"
 #include "runtime/context_memory.h"
 #include "runtime/context_shapes.h"
+#include "runtime/prepared_run.h"
 #include "runtime/shape_values.h"
 
 #include <array>
@@ -172,6 +173,38 @@ TEST(ContextMemory, scratchGrowsAndIsDropped)
     memory.dropScratch();
     EXPECT_EQ(memory.scratch(Place::kDevice), nullptr);
     EXPECT_TRUE(isNew(1));
+}
+
+TEST(Scratch, isSharedByStepsThatFollowEachOther)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {3, 4});
+    // From one fence to the next: streams 0, then 0 and 1, then 0 and 2.
+    std::vector<int32_t> const streams{0, 0, 1, 0, 2};
+    for (size_t i = 0; i < streams.size(); ++i)
+    {
+        bool const isLast = i + 1 == streams.size();
+        int32_t const to =
+            isLast ? builder.output("out", builder.extentsOf(x)) : builder.activation(builder.extentsOf(x));
+        PlanStep& step = builder.step("scale", {x}, {to});
+        step.args = ProgramBuilder::args(2.0F);
+        step.stream = streams[i];
+        step.isFence = i % 2 == 1;
+    }
+    auto const engine = engineOf(builder.finish());
+    auto const dims = std::vector{dimsOf({3, 4})};
+    auto const run = prepareRun(engine->state(), {0}, {0, 1, false, dims, {}});
+    ASSERT_TRUE(run) << run.error().message;
+    auto const place = static_cast<size_t>(Place::kDevice);
+    size_t const each = (*run)->head.steps[0].prepared->scratchBytes();
+    size_t const alignment = engine->state().device().alignment();
+    size_t const second = (each + alignment - 1) / alignment * alignment;
+    ASSERT_GT(each, 0U);
+    std::vector<size_t> begins;
+    for (PreparedStep const& step : (*run)->head.steps)
+        begins.push_back(step.scratchBegin);
+    EXPECT_EQ(begins, (std::vector<size_t>{0, 0, second, 0, second}));
+    EXPECT_EQ((*run)->head.scratchBytes[place], second + each) << "what two streams need at a time, not three";
 }
 
 } // namespace tenon::test
