@@ -5,6 +5,7 @@
 
 #include "tenon/base.h"
 #include "tenon/bindings.h"
+#include "tenon/build.h"
 #include "tenon/device.h"
 #include "tenon/engine_memory.h"
 #include "tenon/host.h"

@@ -85,18 +85,28 @@ struct KeepInstead
 {
 };
 void keepInstead(py::handle owner, char const* slot, py::handle object);
-//! What the owner keeps under that name; null: nothing.
-py::object keptBy(py::handle owner, char const* slot);
 
-//! What `make` loads or builds; it keeps its maker, and the allocator that the maker has now.
+//! What the owner keeps under that name from now on, also what is set while this lives.
+class __attribute__((visibility("hidden"))) WatchedSlot
+{
+  public:
+    WatchedSlot(py::handle owner, char const* slot);
+    //! The object keeps all of it.
+    void keepAllWith(py::handle object) const;
+
+  private:
+    py::list mFirst;
+};
+
+//! What `make` loads or builds; it keeps its maker, and the allocators that the maker has meanwhile: it reads one when
+//! it needs it, without the lock under which others set them.
 template <typename Make>
 py::object engineOf(py::object const& maker, Make&& make)
 {
-    py::object const allocator = keptBy(maker, "gpu_allocator");
+    WatchedSlot const allocators{maker, "gpu_allocator"};
     py::object engine = py::cast(make(), py::return_value_policy::take_ownership);
     py::detail::keep_alive_impl(engine, maker);
-    if (allocator)
-        py::detail::keep_alive_impl(engine, allocator);
+    allocators.keepAllWith(engine);
     return engine;
 }
 

@@ -1,8 +1,9 @@
-// Ctrl-C during builds and runs: a progress monitor in front of the user's own, and what a run asks between its steps.
+// Ctrl-C during builds and runs: what they ask while they go on.
 #pragma once
 
 #include "bindings.h"
 
+#include "tenon/build.h"
 #include "tenon/host.h"
 
 #include <atomic>
@@ -77,47 +78,20 @@ void awaiting(Call&& call)
         signals.raise();
 }
 
-class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IProgressMonitor
+//! What the builds of a thread ask as long as this lives, beside the monitor of their config.
+class __attribute__((visibility("hidden"))) AskedInBuilds
 {
   public:
-    //! Stands in for the config's monitor until it goes out of scope.
-    explicit Interruptible(nvinfer1::IBuilderConfig& config)
-        : mConfig{config},
-          mUsers{config.getProgressMonitor()}
+    explicit AskedInBuilds(Signals& signals)
     {
-        mConfig.setProgressMonitor(this);
+        tenonAskInBuilds(&Signals::mayContinue, &signals);
     }
-    ~Interruptible() override
+    ~AskedInBuilds()
     {
-        mConfig.setProgressMonitor(mUsers);
+        tenonAskInBuilds(nullptr, nullptr);
     }
-    Interruptible(Interruptible const&) = delete;
-    Interruptible& operator=(Interruptible const&) = delete;
-
-    void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override
-    {
-        if (mUsers != nullptr)
-            mUsers->phaseStart(phase, parent, steps);
-    }
-    bool stepComplete(char const* phase, int32_t step) noexcept override
-    {
-        bool const mayContinue = mUsers == nullptr || mUsers->stepComplete(phase, step);
-        return !mSignals.came() && mayContinue;
-    }
-    void phaseFinish(char const* phase) noexcept override
-    {
-        if (mUsers != nullptr)
-            mUsers->phaseFinish(phase);
-    }
-    Signals& signals() noexcept
-    {
-        return mSignals;
-    }
-
-  private:
-    nvinfer1::IBuilderConfig& mConfig;
-    nvinfer1::IProgressMonitor* mUsers;
-    Signals mSignals;
+    AskedInBuilds(AskedInBuilds const&) = delete;
+    AskedInBuilds& operator=(AskedInBuilds const&) = delete;
 };
 
 //! A build without the GIL, which Ctrl-C ends: null became an exception then.
@@ -129,13 +103,14 @@ auto interruptible(nvinfer1::IBuilderConfig& config, Build&& build)
         awaiting([&](TenonContinueCheck mayContinue, void* signals) {
             return tenonHostAwaitStream(stream, mayContinue, signals);
         });
-    Interruptible monitor{config};
+    Signals signals;
     auto const built = [&] {
+        AskedInBuilds const asked{signals};
         WithoutGil const released;
         return build();
     }();
     if (built == nullptr)
-        monitor.signals().raise();
+        signals.raise();
     return built;
 }
 

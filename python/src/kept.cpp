@@ -133,8 +133,10 @@ void setHolder(py::object const& context, py::object const& name, py::object con
         return;
     if (holders.ref_count() > 2) // Besides the context and this function runs use it: they keep it as it is.
     {
-        holders = holders.attr("copy")();
-        setOwn(context, kHolders, holders);
+        py::dict const made = holders.attr("copy")();
+        setOwn(context, kHolders, made);
+        holders[py::make_tuple("later")] = made; // Those that have only begun read what is set meanwhile.
+        holders = made;
     }
     if (holder)
         holders[name] = holder;
@@ -144,6 +146,7 @@ void setHolder(py::object const& context, py::object const& name, py::object con
 
 namespace
 {
+//! By name: a list of the object, and of the next such list where another object came while somebody watched.
 using Slots = std::map<std::string, py::object, std::less<>>;
 
 //! By owner; each owner has its slots as a patient, so that it lets go of them last: what they hold may serve until the
@@ -178,23 +181,41 @@ void keepInstead(py::handle owner, char const* slot, py::handle object)
     if (py::isinstance<nvinfer1::IExecutionContext>(owner)) // Its runs keep what it has.
         return setHolder(py::reinterpret_borrow<py::object>(owner), py::make_tuple("of", slot),
             object.is_none() ? py::object{} : py::reinterpret_borrow<py::object>(object));
-    py::object const before = std::exchange(slotsOf(owner)[slot], py::reinterpret_borrow<py::object>(object));
+    py::list made;
+    made.append(object);
+    py::object const before = std::exchange(slotsOf(owner)[slot], made);
+    if (before && before.ref_count() > 1) // Others watch it, and get what is set meanwhile.
+        before.cast<py::list>().append(made);
 }
 
-py::object keptBy(py::handle owner, char const* slot)
+WatchedSlot::WatchedSlot(py::handle owner, char const* slot)
 {
-    auto const slots = allSlots().find(owner.ptr());
-    if (slots == allSlots().end())
-        return {};
-    auto const found = slots->second->find(std::string_view{slot});
-    return found == slots->second->end() ? py::object{} : found->second;
+    py::object& now = slotsOf(owner)[slot];
+    if (!now)
+    {
+        py::list made;
+        made.append(py::none());
+        now = made;
+    }
+    mFirst = now.cast<py::list>();
+}
+
+void WatchedSlot::keepAllWith(py::handle object) const
+{
+    for (py::list each = mFirst;; each = each[1])
+    {
+        if (!each[0].is_none())
+            py::detail::keep_alive_impl(object, each[0]);
+        if (each.size() == 1)
+            return;
+    }
 }
 
 Kept::Kept(py::object holders)
 {
     if (gDone.load(std::memory_order_relaxed) != nullptr)
         dropDone();
-    if (!holders || PyObject_Size(holders.ptr()) == 0)
+    if (!holders)
         return;
     watchTheEnd();
     mHolders = new Holders{holders.release().ptr(), nullptr};

@@ -27,7 +27,7 @@ void dropDone();
 class __attribute__((visibility("hidden"))) Kept
 {
   public:
-    //! \param holders null, or an empty dict or list: there is nothing to keep.
+    //! \param holders null: there is nothing to keep.
     explicit Kept(py::object holders);
     ~Kept();
     Kept(Kept const&) = delete;

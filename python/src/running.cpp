@@ -40,8 +40,7 @@ Bindings bindingsOf(
             + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
     size_t const from = given.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
     Bindings read;
-    if (py::dict const kept = holdersOf(context); !kept.empty())
-        read.holders.append(kept);
+    read.holders.append(holdersOf(context));
     std::vector<Memory> memory;
     for (size_t i = 0; i < count; ++i)
     {

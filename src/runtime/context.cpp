@@ -63,17 +63,14 @@ void Context::setLog(Log log)
 {
     mState->attached.setRecorder(log.recorder());
     mState->log = std::move(log);
-    mState->frames.settle();
+    mState->use.settle();
 }
 
-void Context::setName(char const* name)
+void Context::setRecorder(Recorder recorder)
 {
-    mState->name = name == nullptr ? "" : name;
-}
-
-std::string const& Context::name() const noexcept
-{
-    return mState->name;
+    mState->attached.setRecorder(recorder);
+    mState->log.setRecorder(std::move(recorder));
+    mState->use.settle();
 }
 
 void Context::setThreads(int32_t threads)
@@ -95,7 +92,7 @@ int32_t Context::profile() const noexcept
 
 Result<Done> Context::setProfile(int32_t index, void* stream)
 {
-    TENON_TRY(mState->checkNotRunning());
+    auto const held = TENON_TRY(mState->takeToChange());
     TENON_TRY(mState->engine.device().checkStream(stream));
     TENON_TRY(engine().checkProfile(index));
     if (strategy() == MemoryStrategy::kON_PROFILE_CHANGE && index != profile())
@@ -205,8 +202,9 @@ Result<Done> Context::setTensorAddress(char const* name, void* data)
     AddressUse const use{std::max(bitsOf(engine().io(index).dtype) / 8, 1), engine().io(index).isShape};
     if (auto usable = engine().device().checkAddress(data, use); !usable)
         return std::move(usable).error().in(fmt::format("tensor '{}'", name));
+    ContextUse::Held held;
     if (mState->bindings.hasOwnValues(asSize(index)))
-        TENON_TRY(mState->checkNotRunning()); // It reads them.
+        held = TENON_TRY(mState->takeToChange()); // A run reads them.
     mState->bindings.setAddress(asSize(index), data);
     return Done{};
 }
@@ -242,7 +240,7 @@ Result<Done> Context::setOutputAllocator(char const* name, nvinfer1::IOutputAllo
     int32_t const index = TENON_TRY(engine().ioOf(name));
     if (engine().io(index).isInput)
         return badArgument("'{}' is an input; output allocators are for outputs", name);
-    TENON_TRY(mState->checkNotRunning());
+    auto const held = TENON_TRY(mState->takeToChange());
     mState->bindings.setAllocator(asSize(index), allocator);
     return Done{};
 }
@@ -262,7 +260,7 @@ MemoryStrategy Context::strategy() const noexcept
 
 Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes)
 {
-    TENON_TRY(mState->checkNotRunning());
+    auto const held = TENON_TRY(mState->takeToChange());
     if (bytes.value_or(0) < 0)
         return badArgument("{} bytes of device memory cannot be", *bytes);
     if (!mState->memory.isUsers())
@@ -292,7 +290,7 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 
 Result<Done> Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator)
 {
-    TENON_TRY(mState->checkNotRunning());
+    auto const held = TENON_TRY(mState->takeToChange());
     mState->memory.setTemporary(allocator);
     return Done{};
 }
@@ -319,7 +317,7 @@ void* Context::inputConsumedEvent() const noexcept
 
 Result<Done> Context::setAuxStreams(std::span<void* const> streams)
 {
-    TENON_TRY(mState->checkNotRunning());
+    auto const held = TENON_TRY(mState->takeToChange());
     return mState->aux.set(streams, engine().auxStreams());
 }
 
@@ -351,16 +349,9 @@ Result<Done> Context::run(RunRequest const& request)
     if (request.consumed != nullptr)
         TENON_TRY(mState->engine.device().checkEvent(request.consumed)); // It was good when it was set.
     TENON_TRY(mState->attached.checkCaller());
-    if (mState->isRunning.exchange(true, std::memory_order_acquire))
+    ContextUse::Held const held = mState->use.takeToRun();
+    if (held == nullptr)
         return ContextState::isBusy();
-    struct End
-    {
-        std::atomic<bool>& isRunning;
-        ~End()
-        {
-            isRunning.store(false, std::memory_order_release);
-        }
-    } const end{mState->isRunning};
     return mState->runner->run(request);
 }
 

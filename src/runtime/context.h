@@ -55,12 +55,11 @@ class Context
     Context& operator=(Context const&) = delete;
 
     Engine& engine() const noexcept;
-    Log const& log() const noexcept; //!< At first the engine's.
-    void setLog(Log log);
-    void setName(char const* name);
-    std::string const& name() const noexcept;
-    void setThreads(int32_t threads);   //!< 0: the engine's.
-    void setSpin(int64_t microseconds); //!< −1: the device's own.
+    Log const& log() const noexcept;     //!< At first the engine's.
+    void setLog(Log log);                //!< Before the first run.
+    void setRecorder(Recorder recorder); //!< While other threads run and ask the context, too.
+    void setThreads(int32_t threads);    //!< 0: the engine's.
+    void setSpin(int64_t microseconds);  //!< −1: the device's own.
 
     // ---- shapes
     int32_t profile() const noexcept;

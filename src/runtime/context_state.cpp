@@ -17,6 +17,7 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy strate
       attached{engine, log.recorder()},
       aux{engine.device()},
       frames{*this},
+      use{frames},
       runner{std::make_unique<ContextRunner>(*this)}
 {
 }
@@ -66,12 +67,13 @@ Error ContextState::isBusy()
         "neither run it nor change its profile, memory, allocators or values of shape tensors");
 }
 
-Result<Done> ContextState::checkNotRunning() const
+Result<ContextUse::Held> ContextState::takeToChange()
 {
     TENON_TRY(attached.checkCaller());
-    if (isRunning.load(std::memory_order_acquire))
+    ContextUse::Held held = use.takeToChange();
+    if (held == nullptr)
         return isBusy();
-    return Done{};
+    return held;
 }
 
 } // namespace tenon

@@ -7,9 +7,8 @@
 #include "runtime/context.h"
 #include "runtime/context_memory.h"
 #include "runtime/context_shapes.h"
+#include "runtime/context_use.h"
 #include "runtime/frames.h"
-
-#include <atomic>
 
 namespace tenon
 {
@@ -31,10 +30,8 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::shared_ptr<Engine> const owner;
     EngineState const& engine;
     Log log;
-    std::string name;
     HostSettings host;
-    void* consumed{nullptr};            //!< Event of the user's.
-    std::atomic<bool> isRunning{false}; //!< From the call of a run to its return, not while its work goes on.
+    void* consumed{nullptr}; //!< Event of the user's.
 
     ContextShapes shapes;
     Bindings bindings;
@@ -42,6 +39,7 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     AttachedKernels attached;
     AuxStreams aux;
     Frames frames;
+    ContextUse use;
     //! The user's callbacks may ask the context while it is at work, and must not touch it.
     std::unique_ptr<ContextRunner> runner;
 
@@ -56,8 +54,8 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     {
         return shapes.registersFor(bindings.addresses());
     }
-    //! Calls that take away what a run uses are refused in its callbacks.
-    Result<Done> checkNotRunning() const;
+    //! Calls that take away what a run uses are refused in its callbacks and beside it.
+    Result<ContextUse::Held> takeToChange();
     static Error isBusy();
 };
 

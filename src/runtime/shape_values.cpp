@@ -74,7 +74,7 @@ Result<Done> Context::setShapeValues(int32_t io, std::span<int64_t const> values
             return badArgument("value {} of shape tensor '{}' is {}, outside [{}, {}] of profile {}", i, tensor.name,
                 values[i], bounds->minValues[i], bounds->maxValues[i], profile());
     }
-    TENON_TRY(mState->checkNotRunning()); // Its steps may read the values that these replace.
+    auto const held = TENON_TRY(mState->takeToChange()); // A run may read the values that these replace.
     mState->bindings.setOwnValues(asSize(io), values);
     return Done{};
 }

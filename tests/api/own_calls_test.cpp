@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 namespace apitest
 {
@@ -101,6 +103,36 @@ TEST_F(OwnCalls, listsDevicesKnobsAndWhatIsNotImplemented)
     EXPECT_FALSE(lists("IConvolutionLayer::setStrideNd"));
     EXPECT_FALSE(lists("ICudaEngine::getNbLayers"));
     EXPECT_STRNE(tenonVersion(), "");
+}
+
+TEST_F(OwnCalls, buildsAskWhomTheirThreadSays)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    struct Asked
+    {
+        std::atomic<int32_t> count{0};
+        int32_t answer{1};
+        static int32_t mayContinue(void* user)
+        {
+            auto* const self = static_cast<Asked*>(user);
+            ++self->count;
+            return self->answer;
+        }
+    } asked;
+    auto const build = [&] {
+        return std::unique_ptr<IHostMemory>{builder->buildSerializedNetwork(*network, *config)} != nullptr;
+    };
+    tenonAskInBuilds(&Asked::mayContinue, &asked);
+    EXPECT_TRUE(build()) << logger.errors();
+    EXPECT_GT(asked.count, 0);
+    asked.answer = 0;
+    EXPECT_FALSE(build());
+    EXPECT_NE(logger.errors().find("cancelled"), std::string::npos) << logger.errors();
+    std::thread{[&] { EXPECT_TRUE(build()) << "another thread asks others"; }}.join();
+    int32_t const before = asked.count;
+    tenonAskInBuilds(nullptr, nullptr);
+    EXPECT_TRUE(build());
+    EXPECT_EQ(asked.count, before);
 }
 
 } // namespace apitest

@@ -140,6 +140,80 @@ TEST_F(Threads, B2_recordersAndSettingsMayChangeWhileOthersLoadAndAsk)
     }
 }
 
+//! Hears of runs on any thread.
+class CountingWatcher final : public IProfiler, public IDebugListener
+{
+  public:
+    void reportLayerTime(char const*, float) noexcept override
+    {
+        ++times;
+    }
+    bool processDebugTensor(
+        void const*, TensorLocation, DataType, Dims const&, char const*, cudaStream_t) noexcept override
+    {
+        ++tensors;
+        return true;
+    }
+    std::atomic<int32_t> times{0};
+    std::atomic<int32_t> tensors{0};
+};
+
+TEST_F(Threads, B2_whoWatchesAContextMayChangeWhileAnotherThreadRunsIt)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    ASSERT_TRUE(network->markDebug(*network->getLayer(0)->getOutput(0)));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> const values = randomFloats(3 * 8 * 10, 5);
+    DeviceArray<float> const x{values};
+    DeviceArray<float> const y{4 * 8 * 10};
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+    std::vector<KeepingRecorder> recorders(2);
+    std::vector<CountingWatcher> watchers(2);
+    auto const haveAllHeard = [&] {
+        return std::ranges::all_of(recorders, [](KeepingRecorder const& each) { return each.getNbErrors() > 0; })
+            && std::ranges::all_of(
+                watchers, [](CountingWatcher const& each) { return each.times > 0 && each.tensors > 0; });
+    };
+    std::atomic<bool> isOver{false};
+    std::thread setting{[&] {
+        for (int32_t i = 0; !isOver; ++i)
+        {
+            auto const chosen = static_cast<size_t>(i % 3);
+            context->setErrorRecorder(chosen == 2 ? nullptr : &recorders[chosen]);
+            context->setProfiler(chosen == 2 ? nullptr : &watchers[chosen]);
+            context->setDebugListener(chosen == 2 ? nullptr : &watchers[chosen]);
+            context->setAllTensorsDebugState(i % 4 != 0);
+            context->setEnqueueEmitsProfile(i % 5 != 0);
+            context->setDebugSync(i % 2 == 0);
+            context->setNvtxVerbosity(i % 2 == 0 ? ProfilingVerbosity::kNONE : ProfilingVerbosity::kLAYER_NAMES_ONLY);
+            context->setName(i % 2 == 0 ? "a name that is too long to stand in the object itself" : "a");
+            context->reportToProfiler();
+        }
+    }};
+    std::thread asking{[&] {
+        while (!isOver)
+        {
+            EXPECT_EQ(context->getTensorShape("no such tensor").nbDims, -1);
+            EXPECT_FALSE(context->setInputShape("no such tensor", dims({1})));
+            context->getProfiler();
+            context->getDebugListener();
+            context->getErrorRecorder();
+        }
+    }};
+    for (int32_t k = 0; k < 200 || (k < 20'000 && !haveAllHeard()); ++k)
+        ASSERT_TRUE(runToEnd(*context)) << logger.errors();
+    isOver = true;
+    setting.join();
+    asking.join();
+    expectNear(y.read(), convRelu.expected(values, 1, 8, 10));
+    EXPECT_TRUE(haveAllHeard());
+    context->setErrorRecorder(nullptr);
+    for (KeepingRecorder const& each : recorders)
+        EXPECT_EQ(each.references, 0);
+}
+
 //! Makes an error of its own out of the first one that it is told.
 class ReentrantLogger final : public ILogger
 {

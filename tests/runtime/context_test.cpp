@@ -212,16 +212,6 @@ TEST(Context, Q17_maxOutputSize)
     EXPECT_FALSE(context->maxOutputSize("nobody"));
 }
 
-TEST(Context, Q22_name)
-{
-    auto const context = contextOf(engineOf(staticNetwork()));
-    EXPECT_EQ(context->name(), "");
-    std::string name{"first"};
-    context->setName(name.c_str());
-    name = "other";
-    EXPECT_EQ(context->name(), "first");
-}
-
 TEST(Context, streamsOtherThanZeroAreRefusedByName)
 {
     auto const context = contextOf(engineOf(staticNetwork()));

@@ -8,6 +8,7 @@
 #include "api/build/kept_times.h"
 #include "api/build/progress_adapter.h"
 #include "api/build/tactic_sources.h"
+#include "api/build/thread_check.h"
 #include "api/host_memory.h"
 #include "api/lowering/entries_apart.h"
 #include "api/lowering/precision.h"
@@ -411,7 +412,7 @@ Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 {
     BuilderConfig const& config = BuilderConfig::of(given);
     bool const isTraced = config.settings().profilingVerbosity != ProfilingVerbosity::kNONE;
-    ProgressAdapter progress{config.settings().progressMonitor, isTraced ? Trace::active() : nullptr};
+    ProgressAdapter progress{config.settings().progressMonitor, threadCheck(), isTraced ? Trace::active() : nullptr};
     CancellationScope const scope{[&] { return progress.mayContinue(); }};
     try
     {

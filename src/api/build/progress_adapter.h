@@ -1,6 +1,8 @@
-// ProgressAdapter: hands what the passes and the planner tell of their progress to the user's monitor and to the trace.
+// ProgressAdapter: hands what the passes and the planner tell of their progress to the user's monitor and to the trace,
+// and asks the user whether the build goes on.
 #pragma once
 
+#include "base/continue_check.h"
 #include "base/progress.h"
 #include "base/trace.h"
 
@@ -17,8 +19,10 @@ namespace tenon::api
 class ProgressAdapter final : public Progress
 {
   public:
-    explicit ProgressAdapter(nvinfer1::IProgressMonitor* monitor, Trace* trace = nullptr) noexcept
+    //! \param check is asked, too; empty: only the monitor is, where there is one
+    ProgressAdapter(nvinfer1::IProgressMonitor* monitor, ContinueCheck check, Trace* trace)
         : mMonitor{monitor},
+          mCheck{std::move(check)},
           mTrace{trace}
     {
     }
@@ -42,20 +46,18 @@ class ProgressAdapter final : public Progress
         finishWait();
         mAsked = Clock::now();
         mMayContinue = mMonitor == nullptr || mMonitor->stepComplete(phase.c_str(), step);
+        mMayContinue = (!mCheck || mCheck()) && mMayContinue;
         return mMayContinue;
     }
     //! Asked within a step, from the thread that tells of the steps; false as for a step. A step that takes longer than
     //! kPatience becomes a phase of its own, which ends with it: the API asks a monitor at the end of steps only.
     bool mayContinue()
     {
-        if (mMonitor == nullptr || mOpen.empty() || !mMayContinue || Clock::now() - mAsked < kPatience)
+        bool const asksNobody = mMonitor == nullptr && !mCheck;
+        if (asksNobody || mOpen.empty() || !mMayContinue || Clock::now() - mAsked < kPatience)
             return mMayContinue;
-        if (mWaiting.empty())
-        {
-            mWaiting = mOpen.back().name + " (a long step)";
-            mMonitor->phaseStart(mWaiting.c_str(), mOpen.back().name.c_str(), kMaxWaits);
-        }
-        mMayContinue = mWaits == kMaxWaits || mMonitor->stepComplete(mWaiting.c_str(), mWaits++);
+        mMayContinue = mMonitor == nullptr || askWithinStep();
+        mMayContinue = (!mCheck || mCheck()) && mMayContinue;
         mAsked = Clock::now();
         return mMayContinue;
     }
@@ -81,6 +83,15 @@ class ProgressAdapter final : public Progress
         Clock::time_point start;
     };
 
+    bool askWithinStep()
+    {
+        if (mWaiting.empty())
+        {
+            mWaiting = mOpen.back().name + " (a long step)";
+            mMonitor->phaseStart(mWaiting.c_str(), mOpen.back().name.c_str(), kMaxWaits);
+        }
+        return mWaits == kMaxWaits || mMonitor->stepComplete(mWaiting.c_str(), mWaits++);
+    }
     void finishWait()
     {
         if (!mWaiting.empty())
@@ -99,6 +110,7 @@ class ProgressAdapter final : public Progress
     }
 
     nvinfer1::IProgressMonitor* mMonitor;
+    ContinueCheck mCheck;
     Trace* mTrace;
     std::vector<Phase> mOpen;
     Clock::time_point mAsked{Clock::now()}; //!< When the monitor was last told of something.

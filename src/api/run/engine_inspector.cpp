@@ -37,7 +37,7 @@ bool EngineInspector::setExecutionContext(IExecutionContext const* context) noex
         if (context != nullptr)
             given = ExecutionContext::of(*context).shared_from_this();
         if (given != nullptr && &given->context().engine() != &mEngine->engine())
-            return badArgument("context '{}' is one of another engine", given->context().name());
+            return badArgument("context '{}' is one of another engine", given->getName());
         std::scoped_lock const lock{mMutex};
         mContext.swap(given); // The one before goes after the lock.
         return Done{};

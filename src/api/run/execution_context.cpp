@@ -51,14 +51,14 @@ bool ExecutionContext::setCommunicator(void* communicator) noexcept
 void ExecutionContext::setName(char const* name) noexcept
 {
     fencedDone(mReporting.log(), "IExecutionContext::setName", [&]() -> Result<Done> {
-        mContext->setName(TENON_TRY(checkedName(name, "the context")).c_str());
+        mWatch.setName(TENON_TRY(checkedName(name, "the context")));
         return Done{};
     });
 }
 
 char const* ExecutionContext::getName() const noexcept
 {
-    return mContext->name().c_str();
+    return mWatch.name();
 }
 
 void ExecutionContext::setDeviceMemory(void* memory) noexcept
@@ -103,7 +103,7 @@ bool ExecutionContext::allInputShapesSpecified() const noexcept
 void ExecutionContext::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
     mReporting.setRecorder(recorder);
-    mContext->setLog(mReporting.log());
+    mContext->setRecorder(mReporting.log().recorder());
 }
 
 IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept

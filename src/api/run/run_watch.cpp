@@ -50,6 +50,16 @@ std::shared_ptr<StepObserver const> timerFor(std::shared_ptr<LayerTimes> times)
 }
 } // namespace
 
+bool WatchSettings::hasObserver(bool isCapturing, bool isExecute) const noexcept
+{
+    if (listener != nullptr && (debugsUnfused || std::ranges::find(debugStates, 1) != debugStates.end()))
+        return true;
+    if (isCapturing)
+        return false;
+    return checksIndices || (debugSync && isExecute) || (profiler != nullptr && emitsProfile)
+        || (verbosity != ProfilingVerbosity::kNONE && Trace::active() != nullptr);
+}
+
 // ---- LayerTimes
 
 void LayerTimes::note(size_t step, float milliseconds)
@@ -121,8 +131,7 @@ bool WatchedRun::see(ObservedStep const& step) noexcept
 
 std::string WatchedRun::contextText() const
 {
-    std::string const& name = mContext.name();
-    return name.empty() ? std::string{} : "\"context\":" + quotedForTrace(name);
+    return mSettings.name.empty() ? std::string{} : "\"context\":" + quotedForTrace(mSettings.name);
 }
 
 void WatchedRun::traceStep(ObservedStep const& step, Clock::time_point end)
@@ -225,28 +234,44 @@ RunWatch::RunWatch(CudaEngine const& engine)
     mSettings.verbosity = engine.getProfilingVerbosity();
     mSettings.debugStates.assign(engine.debugTensors().size(), 0);
     mSettings.checksIndices = switchOf(Knob::kCheckIndices, false);
+    noteChange();
+}
+
+void RunWatch::noteChange() noexcept
+{
+    mIsAny = mSettings.profiler != nullptr || mSettings.listener != nullptr || mSettings.debugSync
+        || mSettings.checksIndices;
 }
 
 void RunWatch::setProfiler(IProfiler* profiler)
 {
+    std::shared_ptr<LayerTimes const> unseen; // Those of runs that it has not seen.
+    std::scoped_lock const lock{mMutex};
     mSettings.profiler = profiler;
-    mTimes.reset(); // Those of runs that it has not seen.
+    mTimes.swap(unseen);
+    noteChange();
 }
 
 Result<Done> RunWatch::report(Context& context) const
 {
-    if (mSettings.profiler == nullptr)
+    std::unique_lock lock{mMutex};
+    IProfiler* const profiler = mSettings.profiler; // Another one is for the next run.
+    bool const hasReported = mSettings.emitsProfile;
+    std::shared_ptr<LayerTimes const> const latest = mTimes;
+    std::shared_ptr<StepObserver const> const timer = mTimer.lock();
+    void* const stream = mStream;
+    lock.unlock();
+    if (profiler == nullptr)
         return errorOf(ErrorCode::kINVALID_STATE, "the context has no profiler");
-    if (mTimes == nullptr)
-        return mSettings.emitsProfile // Then every run has reported by itself (rule T2).
+    if (latest == nullptr)
+        return hasReported // Then every run has reported by itself (rule T2).
             ? Result<Done>{Done{}}
             : errorOf(ErrorCode::kINVALID_STATE, "there has been no run since the profiler was set");
-    if (mEngine.engine().device().isCapturing(mStream))
+    if (mEngine.engine().device().isCapturing(stream))
         return errorOf(ErrorCode::kINVALID_STATE, "the stream of the latest run is being captured");
-    if (std::shared_ptr<StepObserver const> const timer = mTimer.lock())
+    if (timer != nullptr)
         context.awaitTimed(*timer);
-    std::vector<float> const times = TENON_TRY(mTimes->all());
-    IProfiler* const profiler = mSettings.profiler; // It may set another one, for the next run.
+    std::vector<float> const times = TENON_TRY(latest->all());
     for (size_t i = 0; i < times.size(); ++i)
         profiler->reportLayerTime(mEngine.profiledName(static_cast<int32_t>(i)).c_str(), times[i]);
     return Done{};
@@ -259,7 +284,7 @@ Result<Done> RunWatch::setVerbosity(Verbosity verbosity)
         return badArgument("verbosity {} does not exist", static_cast<int32_t>(verbosity));
     if (wanted > levelOf(mEngine.getProfilingVerbosity()))
         return badArgument("the engine was built to tell less: build it with a higher profiling verbosity");
-    mSettings.verbosity = verbosity;
+    set(&WatchSettings::verbosity, verbosity);
     return Done{};
 }
 
@@ -269,18 +294,21 @@ Result<Done> RunWatch::setDebugState(char const* name, bool isOn)
     if (index < 0)
         return badArgument("'{}' is no debug tensor of the engine: mark it with INetworkDefinition::markDebug",
             name == nullptr ? "(null)" : name);
+    std::scoped_lock const lock{mMutex};
     mSettings.debugStates.at(static_cast<size_t>(index)) = isOn ? 1 : 0;
     return Done{};
 }
 
-bool RunWatch::debugState(char const* name) const noexcept
+bool RunWatch::debugState(char const* name) const
 {
     int32_t const index = mEngine.debugTensors().find(name);
+    std::scoped_lock const lock{mMutex};
     return index >= 0 && mSettings.debugStates[static_cast<size_t>(index)] != 0;
 }
 
 void RunWatch::setAllDebugStates(bool isOn)
 {
+    std::scoped_lock const lock{mMutex};
     std::ranges::fill(mSettings.debugStates, isOn ? uint8_t{1} : uint8_t{0});
 }
 
@@ -289,49 +317,43 @@ Result<Done> RunWatch::setUnfusedDebugState(bool isOn)
     if (!mEngine.engine().plan().debugsUnfused)
         return errorOf(ErrorCode::kINVALID_STATE,
             "the engine was built without INetworkDefinition::markUnfusedTensorsAsDebugTensors");
-    mSettings.debugsUnfused = isOn;
+    set(&WatchSettings::debugsUnfused, isOn);
     return Done{};
-}
-
-bool RunWatch::hasObserver(bool isCapturing, bool isExecute) const noexcept
-{
-    if (mSettings.listener != nullptr
-        && (mSettings.debugsUnfused || std::ranges::find(mSettings.debugStates, 1) != mSettings.debugStates.end()))
-        return true;
-    if (isCapturing) // What a recording does later has no place in a trace, nor in enqueue's own report.
-        return false;
-    return mSettings.checksIndices || (mSettings.debugSync && isExecute)
-        || (mSettings.profiler != nullptr && mSettings.emitsProfile)
-        || (mSettings.verbosity != Verbosity::kNONE && Trace::active() != nullptr);
 }
 
 Result<Done> RunWatch::run(Context& context, RunRequest request)
 {
-    bool const mayWatch = mSettings.profiler != nullptr || mSettings.checksIndices || Trace::active() != nullptr;
-    bool const isCapturing = mayWatch && context.engine().device().isCapturing(request.stream);
+    if (!mIsAny && Trace::active() == nullptr)
+        return context.run(request);
+    WatchSettings now = settings(); // A callback or another thread may set others, for the next run.
+    bool const isCapturing = context.engine().device().isCapturing(request.stream);
+    bool const isObserved = now.hasObserver(isCapturing, request.isSynchronous);
+    IProfiler const* const profiler = now.profiler;
     std::shared_ptr<LayerTimes> times;
-    if (mSettings.profiler != nullptr && (!mSettings.emitsProfile || isCapturing))
+    if (profiler != nullptr && (!now.emitsProfile || isCapturing))
         times = std::make_shared<LayerTimes>(context.engine().program().steps.size(), isCapturing);
-    if (times != nullptr && !hasObserver(isCapturing, request.isSynchronous))
+    if (times != nullptr && !isObserved)
         request.timer = timerFor(times);
     bool hasBegun{false};
     request.hasBegun = &hasBegun;
     void* const stream = request.stream;
     std::weak_ptr<StepObserver const> const timer = request.timer;
-    Result<Done> done = hasObserver(isCapturing, request.isSynchronous) ? runWatched(context, std::move(request), times)
-                                                                        : context.run(request);
-    if (!hasBegun)
-        return done; // The times of the run before stay.
-    mTimes = std::move(times);
+    Result<Done> done =
+        isObserved ? runWatched(context, std::move(request), std::move(now), times) : context.run(request);
+    std::shared_ptr<LayerTimes const> latest = std::move(times);
+    std::scoped_lock const lock{mMutex};
+    if (!hasBegun || mSettings.profiler != profiler)
+        return done; // The times of the run before stay, and another profiler has not seen this one.
+    mTimes.swap(latest);
     mTimer = timer;
     mStream = stream;
     return done;
 }
 
-Result<Done> RunWatch::runWatched(Context& context, RunRequest request, std::shared_ptr<LayerTimes> times) const
+Result<Done> RunWatch::runWatched(
+    Context& context, RunRequest request, WatchSettings settings, std::shared_ptr<LayerTimes> times) const
 {
-    WatchSettings settings = mSettings; // A callback may set others, for the next run.
-    settings.debugSync = mSettings.debugSync && request.isSynchronous;
+    settings.debugSync = settings.debugSync && request.isSynchronous;
     WatchedRun watched{mEngine, context, settings, request.stream};
     watched.times = std::move(times);
     Observer const observer = [&](ObservedStep const& step) { return watched.see(step); };

@@ -7,6 +7,7 @@
 #include "inspect/step_reference.h"
 #include "runtime/context.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace tenon::api
@@ -44,6 +45,10 @@ struct WatchSettings
     bool debugsUnfused{false};
     bool debugSync{false};
     bool checksIndices{false};
+    std::string name; //!< The context's.
+
+    //! \param isCapturing what a recording does later has no place in a trace, nor in enqueue's own report
+    bool hasObserver(bool isCapturing, bool isExecute) const noexcept;
 };
 
 //! One run that somebody looks at step by step; it is over when its call returns.
@@ -86,6 +91,7 @@ class WatchedRun
     std::optional<Error> mFailure;
 };
 
+//! Threads may set and ask while another one runs: the run at hand goes on with what it began with.
 class RunWatch
 {
   public:
@@ -95,63 +101,93 @@ class RunWatch
 
     // ---- profiler (rules T1 to T3)
     void setProfiler(nvinfer1::IProfiler* profiler);
-    nvinfer1::IProfiler* profiler() const noexcept
+    nvinfer1::IProfiler* profiler() const
     {
-        return mSettings.profiler;
+        return get(&WatchSettings::profiler);
     }
-    void setEmitsProfile(bool emits) noexcept
+    void setEmitsProfile(bool emits)
     {
-        mSettings.emitsProfile = emits;
+        set(&WatchSettings::emitsProfile, emits);
     }
-    bool emitsProfile() const noexcept
+    bool emitsProfile() const
     {
-        return mSettings.emitsProfile;
+        return get(&WatchSettings::emitsProfile);
     }
     //! Times of the latest run of the context; waits for its end, but not for a launch of a recording.
     Result<Done> report(Context& context) const;
 
-    // ---- verbosity of traces (rule T4)
+    // ---- verbosity of traces (rule T4), and how they call the context
     Result<Done> setVerbosity(Verbosity verbosity);
-    Verbosity verbosity() const noexcept
+    Verbosity verbosity() const
     {
-        return mSettings.verbosity;
+        return get(&WatchSettings::verbosity);
+    }
+    void setName(std::string name)
+    {
+        set(&WatchSettings::name, std::move(name));
+    }
+    //! Stays until another one is set.
+    char const* name() const noexcept
+    {
+        return mSettings.name.c_str();
     }
 
     // ---- debug tensors (rules T8, T9)
-    void setListener(nvinfer1::IDebugListener* listener) noexcept
+    void setListener(nvinfer1::IDebugListener* listener)
     {
-        mSettings.listener = listener;
+        set(&WatchSettings::listener, listener);
     }
-    nvinfer1::IDebugListener* listener() const noexcept
+    nvinfer1::IDebugListener* listener() const
     {
-        return mSettings.listener;
+        return get(&WatchSettings::listener);
     }
     Result<Done> setDebugState(char const* name, bool isOn);
-    bool debugState(char const* name) const noexcept;
+    bool debugState(char const* name) const;
     void setAllDebugStates(bool isOn);
     Result<Done> setUnfusedDebugState(bool isOn);
-    bool unfusedDebugState() const noexcept
+    bool unfusedDebugState() const
     {
-        return mSettings.debugsUnfused;
+        return get(&WatchSettings::debugsUnfused);
     }
 
-    void setDebugSync(bool sync) noexcept
+    void setDebugSync(bool sync)
     {
-        mSettings.debugSync = sync;
+        set(&WatchSettings::debugSync, sync);
     }
-    bool debugSync() const noexcept
+    bool debugSync() const
     {
-        return mSettings.debugSync;
+        return get(&WatchSettings::debugSync);
     }
 
     //! Runs while those look who want to. Where none but the profiler does, and asks later, the run may go on.
     Result<Done> run(Context& context, RunRequest request);
 
   private:
-    bool hasObserver(bool isCapturing, bool isExecute) const noexcept;
-    Result<Done> runWatched(Context& context, RunRequest request, std::shared_ptr<LayerTimes> times) const;
+    template <typename Field>
+    void set(Field WatchSettings::*field, Field value)
+    {
+        std::scoped_lock const lock{mMutex};
+        std::swap(mSettings.*field, value);
+        noteChange();
+    }
+    template <typename Field>
+    Field get(Field WatchSettings::*field) const
+    {
+        std::scoped_lock const lock{mMutex};
+        return mSettings.*field;
+    }
+    WatchSettings settings() const
+    {
+        std::scoped_lock const lock{mMutex};
+        return mSettings;
+    }
+    void noteChange() noexcept;
+    Result<Done> runWatched(
+        Context& context, RunRequest request, WatchSettings settings, std::shared_ptr<LayerTimes> times) const;
 
     CudaEngine const& mEngine;
+    std::atomic<bool> mIsAny{false}; //!< Whether a setting asks for more than traces do.
+    mutable std::mutex mMutex;       //!< Of what follows; no user's code is called with it.
     WatchSettings mSettings;
     //! Of the latest run that began; null: the profiler knows them, or is not interested.
     std::shared_ptr<LayerTimes const> mTimes;
