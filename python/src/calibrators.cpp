@@ -92,11 +92,13 @@ class PyCalibrator : public Base
     {
         return this;
     }
-    void write(char const* call, void const* data, size_t length) noexcept
+    template <typename... More>
+    void write(char const* call, void const* data, size_t length, More... more) noexcept
     {
         guarded<Base>(call, 0, [&] {
             // A view, which has tobytes(), of bytes that whoever keeps it keeps.
-            callOverride(self(), call, true, py::memoryview(py::bytes(static_cast<char const*>(data), length)));
+            callOverride(
+                self(), call, true, py::memoryview(py::bytes(static_cast<char const*>(data), length)), more...);
             return 0;
         });
     }
@@ -163,16 +165,18 @@ class PyLegacyCalibrator : public PyNamedCalibrator<IInt8LegacyCalibrator>
         WithGil const gil;
         return valueOr(callOverride(self(), "get_regression_cutoff", true), 1.0, "get_regression_cutoff");
     }
+    //! Both get the parameters of the C++ calls, as users' classes have them, although a length says nothing that an
+    //! answer or a view does not say itself.
     void const* readHistogramCache(size_t& length) noexcept override
     {
         WithGil const gil;
         return mHistograms.take<IInt8LegacyCalibrator>(
-            callOverride(self(), "read_histogram_cache", true), "read_histogram_cache", length);
+            callOverride(self(), "read_histogram_cache", true, size_t{0}), "read_histogram_cache", length);
     }
     void writeHistogramCache(void const* data, size_t length) noexcept override
     {
         WithGil const gil;
-        write("write_histogram_cache", data, length);
+        write("write_histogram_cache", data, length, length);
     }
 };
 

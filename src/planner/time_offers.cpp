@@ -19,6 +19,7 @@ namespace
 {
 constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
+constexpr double kNever{1e12};   //!< Microseconds that no other choice outweighs, and that sums can be made of.
 
 //! A kernel that is ready to run, with what it reads as long as it lives.
 struct LoadedTrial
@@ -160,7 +161,7 @@ class OfferTimer
             if (auto const entry = tactics == nullptr ? std::nullopt : tactics->find(entryOf(trial)))
             {
                 trial.isKnown = true;
-                trial.microseconds = static_cast<double>(entry->milliseconds) * 1000.0;
+                trial.microseconds = std::min(static_cast<double>(entry->milliseconds) * 1000.0, kNever);
             }
             else if (mRequest.known.mustKnow)
                 return badConfig("[layer '{}'] the timing cache has no time of {}, and "

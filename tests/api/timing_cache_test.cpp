@@ -4,9 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 namespace apitest
 {
+
+constexpr float kInfinity{std::numeric_limits<float>::infinity()};
 
 class TimingCache : public ApiTest
 {
@@ -151,8 +154,10 @@ TEST_F(TimingCache, H4_entriesCanBeAskedForAndChanged)
     EXPECT_FALSE(cache->update(unknown, value));
     EXPECT_FALSE(cache->update(one, {TimingCacheValue::kINVALID_TACTIC_HASH, 1.0F}));
     EXPECT_FALSE(cache->update(one, {value.tacticHash, -1.0F}));
-    EXPECT_FALSE(cache->update(one, {value.tacticHash, std::numeric_limits<float>::infinity()}));
+    EXPECT_FALSE(cache->update(one, {value.tacticHash, -kInfinity}));
     EXPECT_EQ(cache->query(one).timingMSec, value.timingMSec) << "what is wrong changes nothing";
+    EXPECT_TRUE(cache->update(one, {value.tacticHash, kInfinity})) << "what has it is never chosen";
+    EXPECT_EQ(make(bytesOf(*cache))->query(one).timingMSec, kInfinity);
     EXPECT_TRUE(cache->update(one, {value.tacticHash, 9.5F}));
     EXPECT_EQ(cache->query(one).timingMSec, 9.5F);
     EXPECT_TRUE(cache->update(one, {value.tacticHash, std::nanf("")}));
@@ -176,6 +181,31 @@ TEST_F(TimingCache, H4_aBuildObeysAnEditedTime)
     std::string const behind = build();
     EXPECT_FALSE(behind.empty()) << logger.errors();
     EXPECT_NE(behind, before);
+}
+
+TEST_F(TimingCache, H4_whatTakesForeverIsChosenOnlyWhereNothingElseIs)
+{
+    Cache const cache = filled();
+    std::vector<TimingCacheKey> const keys = keysOf(*cache);
+    std::set<uint64_t> tactics;
+    for (TimingCacheKey const& key : keys)
+        tactics.insert(cache->query(key).tacticHash);
+    std::set<std::string> plans;
+    for (uint64_t const only : tactics)
+    {
+        for (TimingCacheKey const& key : keys)
+        {
+            uint64_t const tactic = cache->query(key).tacticHash;
+            ASSERT_TRUE(cache->update(key, {tactic, tactic == only ? 1.0F : kInfinity}));
+        }
+        std::string const plan = build();
+        EXPECT_FALSE(plan.empty()) << logger.errors();
+        plans.insert(plan);
+    }
+    EXPECT_GE(plans.size(), 2U) << "each tactic was forced once";
+    for (TimingCacheKey const& key : keys)
+        ASSERT_TRUE(cache->update(key, {cache->query(key).tacticHash, kInfinity}));
+    EXPECT_FALSE(build().empty()) << logger.errors();
 }
 
 } // namespace apitest

@@ -629,6 +629,41 @@ assert cuda.cuGetErrorName(cuda.CUresult.CUDA_ERROR_NOT_READY)[1] == b"CUDA_ERRO
     )
 
 
+def test_what_the_driver_knows_of_an_address(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import numpy as np
+from cuda.bindings import driver as cuda
+from cuda.bindings import runtime as cudart
+ok, wrong = cuda.CUresult.CUDA_SUCCESS, cuda.CUresult.CUDA_ERROR_INVALID_VALUE
+kinds, what = cuda.CUmemorytype, cuda.CUpointer_attribute
+device = cuda.cuMemAlloc(64)[1]
+host = cuda.cuMemAllocHost(64)[1]
+managed = cudart.cudaMallocManaged(64, cudart.cudaMemAttachGlobal)[1]
+of = cuda.cuPointerGetAttribute
+assert of(what.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == (ok, kinds.CU_MEMORYTYPE_DEVICE)
+assert of(what.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, int(device) + 8) == (ok, kinds.CU_MEMORYTYPE_DEVICE)
+assert of(what.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, host) == (ok, kinds.CU_MEMORYTYPE_HOST)
+assert of(what.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, managed) == (ok, kinds.CU_MEMORYTYPE_DEVICE)
+assert of(what.CU_POINTER_ATTRIBUTE_IS_MANAGED, managed) == (ok, True)
+assert of(what.CU_POINTER_ATTRIBUTE_IS_MANAGED, device) == (ok, False)
+assert of(what.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, device) == (ok, int(device))
+assert of(what.CU_POINTER_ATTRIBUTE_HOST_POINTER, host) == (ok, int(host))
+assert of(what.CU_POINTER_ATTRIBUTE_HOST_POINTER, device) == (wrong, None)
+assert of(what.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, device) == (ok, 0)
+assert of(what.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, np.zeros(9)) == (wrong, None)
+assert of(77, device) == (cuda.CUresult.CUDA_ERROR_NOT_SUPPORTED, None)
+error, stream = cuda.cuStreamCreate(cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+other, back = cuda.cuMemAlloc(64)[1], np.zeros(64, np.uint8)
+assert cuda.cuMemsetD8Async(device, 7, 64, stream) == (ok,)
+assert cuda.cuMemcpyDtoDAsync(other, device, 64, stream) == (ok,)
+assert cuda.cuMemcpyAsync(host, other, 64, stream) == (ok,) and cuda.cuStreamSynchronize(stream) == (ok,)
+assert cuda.cuMemcpy(back, host, 64) == (ok,) and (back == 7).all()
+""",
+    )
+
+
 def test_driver_and_pycuda_have_the_same_attributes_and_flags(site: pathlib.Path) -> None:
     run_code(
         site,

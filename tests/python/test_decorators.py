@@ -36,6 +36,20 @@ def circ_pad_impl(
     np.asarray(outputs[0])[...] = pads.circ_pad(np.asarray(x), tuple(before), tuple(after))
 
 
+@trtp.register("tests::two_sizes")
+def two_sizes(x: trtp.TensorDesc) -> Tuple[trtp.TensorDesc, trtp.TensorDesc, trtp.TensorDesc]:  # noqa: UP006
+    longer = x.like()
+    longer.shape_expr[0] = longer.shape_expr[0] * 2 + 1
+    longer.shape_expr[-1] += 3
+    return x.like(), longer, x.like()
+
+
+@trtp.impl("tests::two_sizes")
+def two_sizes_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor, ...], stream: int) -> None:
+    for output in outputs:
+        np.asarray(output)[...] = np.asarray(x).sum()
+
+
 def engine_of(network: trt.INetworkDefinition, builder: trt.Builder, shapes: tuple | None = None) -> trt.ICudaEngine:
     config = builder.create_builder_config()
     if shapes is not None:
@@ -45,6 +59,24 @@ def engine_of(network: trt.INetworkDefinition, builder: trt.Builder, shapes: tup
     plan = builder.build_serialized_network(network, config)
     assert plan is not None
     return trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
+
+
+def test_extents_of_what_is_like_an_input_are_its_own():
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    layer = network.add_plugin(trtp.op.tests.two_sizes(network.add_input("x", trt.float32, (-1, 4))))
+    for i in range(3):
+        layer.get_output(i).name = f"y{i}"
+        network.mark_output(layer.get_output(i))
+    context = engine_of(network, builder, ((1, 4), (2, 4), (5, 4))).create_execution_context()
+    assert context.set_input_shape("x", (3, 4))
+    shapes = [tuple(context.get_tensor_shape(f"y{i}")) for i in range(3)]
+    assert shapes == [(3, 4), (7, 7), (3, 4)]
+    addresses = {"x": np.ones((3, 4), np.float32)} | {f"y{i}": np.empty(shapes[i], np.float32) for i in range(3)}
+    for name, array in addresses.items():
+        assert context.set_tensor_address(name, array)
+    assert context.execute_async_v3(0)
+    assert all((addresses[f"y{i}"] == 12).all() for i in range(3))
 
 
 def one(use, shape: tuple[int, ...], kind: trt.DataType = trt.float32, shapes: tuple | None = None):

@@ -5,7 +5,7 @@ from typing import Any
 
 from . import runtime
 from .nvrtc import REASON
-from .values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind
+from .values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind, cudaMemoryType
 
 
 class CUresult(IntEnum):
@@ -69,6 +69,22 @@ class CUevent_flags(IntEnum):
     CU_EVENT_BLOCKING_SYNC = runtime.cudaEventBlockingSync
     CU_EVENT_DISABLE_TIMING = runtime.cudaEventDisableTiming
     CU_EVENT_INTERPROCESS = runtime.cudaEventInterprocess
+
+
+class CUmemorytype(IntEnum):
+    CU_MEMORYTYPE_HOST = 1
+    CU_MEMORYTYPE_DEVICE = 2
+    CU_MEMORYTYPE_ARRAY = 3
+    CU_MEMORYTYPE_UNIFIED = 4
+
+
+class CUpointer_attribute(IntEnum):
+    CU_POINTER_ATTRIBUTE_CONTEXT = 1
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3
+    CU_POINTER_ATTRIBUTE_HOST_POINTER = 4
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
 
 
 CUdevice_attribute = IntEnum(  # type: ignore[misc]
@@ -216,8 +232,46 @@ def cuMemcpyDtoHAsync(dstHost: Any, srcDevice: Any, ByteCount: int, hStream: Any
     return _said(runtime.cudaMemcpyAsync(dstHost, srcDevice, ByteCount, cudaMemcpyKind.cudaMemcpyDeviceToHost, hStream))
 
 
+def cuMemcpy(dst: Any, src: Any, ByteCount: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpy(dst, src, ByteCount, cudaMemcpyKind.cudaMemcpyDefault))
+
+
+def cuMemcpyAsync(dst: Any, src: Any, ByteCount: int, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpyAsync(dst, src, ByteCount, cudaMemcpyKind.cudaMemcpyDefault, hStream))
+
+
+def cuMemcpyDtoDAsync(dstDevice: Any, srcDevice: Any, ByteCount: int, hStream: Any) -> tuple[Any, ...]:
+    kind = cudaMemcpyKind.cudaMemcpyDeviceToDevice
+    return _said(runtime.cudaMemcpyAsync(dstDevice, srcDevice, ByteCount, kind, hStream))
+
+
+def cuPointerGetAttribute(attribute: CUpointer_attribute, ptr: Any) -> tuple[CUresult, Any]:
+    """What is known of an address; nothing where CUDA has not heard of it."""
+    error, found = runtime.cudaPointerGetAttributes(ptr)
+    if error != cudaError_t.cudaSuccess or found.type == cudaMemoryType.cudaMemoryTypeUnregistered:
+        return CUresult.CUDA_ERROR_INVALID_VALUE, None
+    if found.hostPointer == 0 and attribute == CUpointer_attribute.CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        return CUresult.CUDA_ERROR_INVALID_VALUE, None
+    of_host = found.type == cudaMemoryType.cudaMemoryTypeHost
+    values = {
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_CONTEXT: _context,
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CUmemorytype(1 if of_host else 2),
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER: CUdeviceptr(found.devicePointer),
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_HOST_POINTER: found.hostPointer,
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_IS_MANAGED: found.type == cudaMemoryType.cudaMemoryTypeManaged,
+        CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: found.device,
+    }
+    if attribute not in values:
+        return CUresult.CUDA_ERROR_NOT_SUPPORTED, None
+    return CUresult.CUDA_SUCCESS, values[attribute]
+
+
 def cuMemsetD8(dstDevice: Any, uc: int, N: int) -> tuple[Any, ...]:
     return _said(runtime.cudaMemset(dstDevice, uc, N))
+
+
+def cuMemsetD8Async(dstDevice: Any, uc: int, N: int, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemsetAsync(dstDevice, uc, N, hStream))
 
 
 def cuStreamCreate(Flags: int) -> tuple[CUresult, CUstream | None]:

@@ -224,6 +224,11 @@ class SymExprs:
             made[index] = each
         return made
 
+    def __copy__(self) -> Any:
+        made = type(self)(len(self._list))
+        made._list = list(self._list)
+        return made
+
     def __len__(self) -> int:
         return len(self._list)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -196,8 +197,8 @@ class TensorDesc:
         return self.shape.numel()
 
     def like(self) -> TensorDesc:
-        """A tensor of the same shape and type."""
-        return TensorDesc(self._shape_expr, self._dtype, self._format, self._scale)
+        """A tensor of the same shape and type, whose extents can be changed without changing this one's."""
+        return TensorDesc(copy.copy(self._shape_expr), self._dtype, self._format, self._scale)
 
     def aliased(self) -> TensorDesc:
         """The same memory as this input, to be written by the plugin."""

@@ -25,6 +25,12 @@ constexpr CacheMagic kCacheMagic{'t', 'e', 'n', 'o', 'n', 't', 'c', '\0'};
 constexpr uint32_t kCacheFormat{1};
 constexpr TimingCacheValue kUnknownValue{TimingCacheValue::kINVALID_TACTIC_HASH, 0.0F};
 
+//! Infinity is one: what has it is never chosen while something else can be. A number below zero and NaN are none.
+bool isTime(float milliseconds) noexcept
+{
+    return milliseconds >= 0.0F;
+}
+
 Key keyOf(TimingCacheKey const& key) noexcept
 {
     Key own{};
@@ -64,7 +70,7 @@ Result<TimedTactics::Entries> readEntries(ByteReader& reader)
         Entry entry;
         TENON_TRY(reader.raw(entry.tactic));
         TENON_TRY(reader.raw(entry.milliseconds));
-        if (!std::isfinite(entry.milliseconds) || entry.milliseconds < 0.0F)
+        if (!isTime(entry.milliseconds))
             return badArgument("entry {} of the timing cache has the time {}", i, entry.milliseconds);
         entries.emplace(key, entry);
     }
@@ -202,7 +208,7 @@ bool TimingCache::update(TimingCacheKey const& key, TimingCacheValue const& valu
         {
             if (value.tacticHash == TimingCacheValue::kINVALID_TACTIC_HASH)
                 return badArgument("the value stands for no tactic");
-            if (!std::isfinite(value.timingMSec) || value.timingMSec < 0.0F)
+            if (!isTime(value.timingMSec))
                 return badArgument("{} ms is no time", value.timingMSec);
             entry = Entry{value.tacticHash, value.timingMSec};
         }
