@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/cpus.h"
+#include "base/result.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +30,23 @@ void forEachChunk(size_t size, Work const& work)
     for (size_t i = 1; i < threads; ++i)
         team.emplace_back(share);
     share();
+}
+
+//! The same in order and by the caller, for what comes from a stream: `work` gives how many bytes there were, fewer than
+//! asked for at the end, and this their sum.
+template <typename Work>
+Result<size_t> forEachChunkInOrder(size_t size, Work const& work)
+{
+    size_t done{0};
+    while (done < size)
+    {
+        size_t const count = std::min(kChunk, size - done);
+        size_t const got = TENON_TRY(work(done, count));
+        done += got;
+        if (got < count)
+            break;
+    }
+    return done;
 }
 
 } // namespace tenon

@@ -31,6 +31,19 @@ class PagedMemory
         });
         seal();
     }
+    //! The same from a stream: `write(to, count)` is called for one piece after the other until one is not whole. How
+    //! many bytes there were.
+    template <typename Write>
+    Result<size_t> fillInOrder(Write const& write)
+    {
+        Result<size_t> const filled = forEachChunkInOrder(mSize, [&](size_t first, size_t count) -> Result<size_t> {
+            Result<size_t> const got = write(mData + first, count);
+            drop(mData + first, count);
+            return got;
+        });
+        seal();
+        return filled;
+    }
     void* data() noexcept
     {
         return mData;

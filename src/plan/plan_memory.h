@@ -32,6 +32,18 @@ class PlanMemory
         });
         seal();
     }
+    //! The same from a stream: `write(to, count)` is called for one piece after the other until one is not whole. How
+    //! many bytes there were.
+    template <typename Write>
+    Result<size_t> fillInOrder(Write const& write)
+    {
+        Result<size_t> const filled = forEachChunkInOrder(mSize, [&](size_t first, size_t count) -> Result<size_t> {
+            touch(first, count);
+            return write(mData + first, count);
+        });
+        seal();
+        return filled;
+    }
     ByteView bytes() const noexcept
     {
         return {mData, mSize};

@@ -240,4 +240,26 @@ TEST_F(RuntimeRules, readersMayGiveAFewBytesAtATime)
     EXPECT_NE(loaded, nullptr) << logger.errors();
 }
 
+TEST_F(RuntimeRules, whatAReaderClaimsIsNotBelieved)
+{
+    std::string const whole{static_cast<char const*>(plan->data()), plan->size()};
+    constexpr size_t kSize{16}; // Where a plan's header has it.
+    for (uint64_t const claimed : {uint64_t{1} << 40, uint64_t{1} << 62, UINT64_MAX, uint64_t{0}, whole.size() + 1})
+    {
+        std::string wrong = whole;
+        std::memcpy(wrong.data() + kSize, &claimed, sizeof claimed);
+        SlowReader reader{wrong.data(), wrong.size()};
+        EXPECT_EQ(runtime->deserializeCudaEngine(reader), nullptr) << claimed;
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "IRuntime::deserializeCudaEngine"), 1) << logger.errors();
+        logger.messages.clear();
+    }
+    for (size_t const bytes : {size_t{0}, size_t{20}, size_t{48}, whole.size() / 2, whole.size() - 1})
+    {
+        SlowReader reader{whole.data(), bytes};
+        EXPECT_EQ(runtime->deserializeCudaEngine(reader), nullptr) << bytes;
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "IRuntime::deserializeCudaEngine"), 1) << logger.errors();
+        logger.messages.clear();
+    }
+}
+
 } // namespace apitest

@@ -123,6 +123,9 @@ def test_what_is_no_plan_is_named(tmp_path: pathlib.Path) -> None:
 
 def test_a_report_says_where_the_time_went(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
     text = tenon("build", model, "-o", tmp_path / "m.plan", "--shapes", RANGE, "--report").stdout
+    phases = [line.split("s  ", 1)[1] for line in re.findall(r"^ +[0-9.]+ s  .+$", text, re.M)]
+    assert {"Reading the model", "Building Engine", "Building kernels"} <= set(phases)
+    assert len(phases) == len(set(phases)), "a phase that comes again has one row"
     for words in ("Reading the model", "Optimizing", "Building kernels", "layers became", "kernels on", "decisions:"):
         assert words in text, text
     assert "fuse" in text and "profile 0" in text

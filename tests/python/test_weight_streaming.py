@@ -79,13 +79,59 @@ def test_the_file_may_be_written_over(plan: bytes, tmp_path: pathlib.Path) -> No
     np.testing.assert_array_equal(run(engine), expected)
 
 
-def test_damaged_plans_are_refused(plan: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+class Reader(trt.IStreamReader):
+    def __init__(self, path: str) -> None:
+        trt.IStreamReader.__init__(self)
+        self.file = open(path, "rb")  # noqa: SIM115
+
+    def read(self, size: int) -> bytes:
+        return self.file.read(size)
+
+
+class Reader2(trt.IStreamReaderV2):
+    def __init__(self, path: str) -> None:
+        trt.IStreamReaderV2.__init__(self)
+        self.file = open(path, "rb")  # noqa: SIM115
+
+    def read(self, num_bytes: int, stream: int) -> bytes:
+        return self.file.read(num_bytes)
+
+    def seek(self, offset: int, where: trt.SeekPosition) -> bool:
+        return False
+
+
+LOADS = {
+    "file": tenon.load,
+    "reader": lambda runtime, path: runtime.deserialize_cuda_engine(Reader(path)),
+    "reader2": lambda runtime, path: runtime.deserialize_cuda_engine(Reader2(path)),
+}
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_damaged_plans_are_refused(
+    plan: bytes, tmp_path: pathlib.Path, load: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "damaged.plan"
     path.write_bytes(plan[:-1] + bytes([plan[-1] ^ 1]))
-    assert tenon.load(trt.Runtime(LOGGER), path) is None
+    assert LOADS[load](trt.Runtime(LOGGER), path) is None
     assert "the checksum of its weights is wrong" in capfd.readouterr().err
     path.write_bytes(plan[: len(plan) // 2])
-    assert tenon.load(trt.Runtime(LOGGER), path) is None
+    assert LOADS[load](trt.Runtime(LOGGER), path) is None
+
+
+@pytest.mark.parametrize("load", [*LOADS, "bytes"])
+def test_a_temporary_file_must_be_allowed(
+    plan: bytes, tmp_path: pathlib.Path, load: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "streamed.plan"
+    path.write_bytes(plan)
+    runtime = trt.Runtime(LOGGER)
+    runtime.tempfile_control_flags = 1 << int(trt.TempfileControlFlag.ALLOW_IN_MEMORY_FILES)
+    from_where = LOADS | {"bytes": lambda runtime, path: runtime.deserialize_cuda_engine(path.read_bytes())}
+    assert from_where[load](runtime, path) is None
+    assert "setTempfileControlFlags does not allow one" in capfd.readouterr().err
+    runtime.tempfile_control_flags |= 1 << int(trt.TempfileControlFlag.ALLOW_TEMPORARY_FILES)
+    assert from_where[load](runtime, path) is not None
 
 
 SCRIPT = """
@@ -100,7 +146,7 @@ def memory():
     return {{name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)
              if name in ("VmRSS", "VmHWM")}}
 
-engine = tenon.load(trt.Runtime(t.LOGGER), sys.argv[1])
+engine = t.LOADS[sys.argv[3]](trt.Runtime(t.LOGGER), sys.argv[1])
 engine.weight_streaming_budget_v2 = int(sys.argv[2])
 np.random.default_rng(8).standard_normal(1)  # NumPy loads its generators at their first use: not what is measured.
 before = memory()["VmRSS"]
@@ -110,7 +156,8 @@ print(before, memory()["VmRSS"], memory()["VmHWM"], y.tobytes().hex())
 """
 
 
-def test_memory_follows_the_budget(plan: bytes, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("load", LOADS)
+def test_memory_follows_the_budget(plan: bytes, tmp_path: pathlib.Path, load: str) -> None:
     """Rule V1: what is resident is bounded, from the load on."""
     path = tmp_path / "streamed.plan"
     path.write_bytes(plan)
@@ -118,7 +165,7 @@ def test_memory_follows_the_budget(plan: bytes, tmp_path: pathlib.Path) -> None:
     for budget in (0, 3 * MATRIX, LAYERS * MATRIX):
         code = SCRIPT.format(folder=str(pathlib.Path(__file__).parent))
         done = subprocess.run(
-            [sys.executable, "-c", code, str(path), str(budget)], capture_output=True, text=True, check=True
+            [sys.executable, "-c", code, str(path), str(budget), load], capture_output=True, text=True, check=True
         )
         before, after, most, y = done.stdout.split()
         results[budget] = int(before), int(after), int(most), y

@@ -88,8 +88,11 @@ void BuildProgress::phaseStart(char const* phase, char const*, int32_t steps) no
     };
     if (mSeconds.empty())
         mSeconds.emplace_back(kBefore, secondsSince(mStart));
-    mPhases[phase] = {std::max(steps, 1), Clock::now(), mSeconds.size()};
-    mSeconds.emplace_back(phase, 0.0);
+    // A phase that comes again, as long steps do, goes on in its row.
+    auto const row = std::ranges::find(mSeconds, phase, &std::pair<std::string, double>::first);
+    mPhases[phase] = {std::max(steps, 1), Clock::now(), static_cast<size_t>(row - mSeconds.begin())};
+    if (row == mSeconds.end())
+        mSeconds.emplace_back(phase, 0.0);
     for (Part const& part : kParts)
         if (part.phase == phase)
             mBar.advance(phase, part.from);
@@ -111,7 +114,7 @@ void BuildProgress::phaseFinish(char const* phase) noexcept
 {
     if (auto const found = mPhases.find(phase); found != mPhases.end())
     {
-        mSeconds[found->second.row].second = std::chrono::duration<double>(Clock::now() - found->second.start).count();
+        mSeconds[found->second.row].second += std::chrono::duration<double>(Clock::now() - found->second.start).count();
         mPhases.erase(found);
     }
     if (mPhases.empty()) // The outermost phase.

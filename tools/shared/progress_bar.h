@@ -58,7 +58,7 @@ class BuildProgress : public nvinfer1::IProgressMonitor
     void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override;
     bool stepComplete(char const* phase, int32_t step) noexcept override;
     void phaseFinish(char const* phase) noexcept override;
-    //! Seconds of each phase of the build, in the order of their beginnings, and those before it.
+    //! Seconds of each phase of the build, in the order of their first beginnings, and those before it.
     std::vector<std::pair<std::string, double>> const& seconds() const noexcept
     {
         return mSeconds;

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <limits>
 
 #include <dlfcn.h>
 
@@ -22,44 +24,72 @@ using namespace nvinfer1;
 namespace
 {
 using Made = ICudaEngine*;
-constexpr int64_t kChunkBytes{int64_t{1} << 20};
+constexpr size_t kMostAtOnce{size_t{1} << 20};
+constexpr uint64_t kMostBytes{std::numeric_limits<std::ptrdiff_t>::max()}; //!< That can be one piece of memory.
 
-//! Appends up to `count` bytes; fewer only where the stream ends, which an answer of 0 says. Negative ones are errors
-//! (rule O3).
-template <typename Read>
-Result<Done> append(Bytes& bytes, uint64_t count, Read&& read)
+using Reading = std::function<int64_t(void* to, int64_t bytes)>;
+
+//! How many of `count` bytes there were; fewer only where the stream ends, which an answer of 0 says. Negative ones are
+//! errors (rule O3).
+Result<size_t> readUpTo(uint8_t* to, size_t count, Reading const& read)
 {
-    while (count > 0)
+    size_t done{0};
+    while (done < count)
     {
-        size_t const at = bytes.size();
-        auto const wanted = static_cast<int64_t>(std::min<uint64_t>(count, kChunkBytes));
-        bytes.resize(at + static_cast<size_t>(wanted)); // Piece by piece: the size that a stream claims may be a lie.
+        auto const wanted = static_cast<int64_t>(std::min(count - done, kMostAtOnce));
         forgetExplanation();
-        int64_t const got = read(bytes.data() + at, wanted);
+        int64_t const got = read(to + done, wanted);
         if (got < 0 || got > wanted)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream reader answered {} when asked for {} bytes{}", got,
                 wanted, because());
-        bytes.resize(at + static_cast<size_t>(got));
-        count -= static_cast<uint64_t>(got);
         if (got == 0)
             break;
+        done += static_cast<size_t>(got);
     }
-    return Done{};
+    return done;
 }
 
-//! A plan and not a byte more: what stands behind it in the stream is not ours.
-template <typename Read>
-Result<std::shared_ptr<Bytes>> readPlanFrom(Read&& read)
+//! The rest of a plan behind its beginning, in memory of either kind. A piece is touched when its bytes come: the size
+//! that a stream claims may be a lie.
+template <typename Memory>
+Result<PlanFile> readRest(std::shared_ptr<Memory> const& memory, ByteView beginning, Reading const& read)
 {
-    auto bytes = std::make_shared<Bytes>();
-    TENON_TRY(append(*bytes, sizeof(PlanHeader), read));
+    size_t copied{0};
+    size_t const got = TENON_TRY(memory->fillInOrder([&](uint8_t* to, size_t count) -> Result<size_t> {
+        size_t const known = std::min(count, beginning.size() - copied);
+        std::copy_n(beginning.begin() + static_cast<std::ptrdiff_t>(copied), known, to);
+        copied += known;
+        return known + TENON_TRY(readUpTo(to + known, count - known, read));
+    }));
+    return PlanFile{memory->bytes().first(got), memory, nullptr};
+}
+
+//! A plan and not a byte more: what stands behind it in the stream is not ours. In `folder`, unless null, where its
+//! weights are streamed: it is never in memory as a whole then.
+Result<PlanFile> readPlanFrom(Reading const& read, std::string const* folder)
+{
     PlanHeader header;
-    if (bytes->size() < sizeof(header))
-        return bytes;
-    std::memcpy(&header, bytes->data(), sizeof(header));
-    if (std::equal(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic) && header.size > sizeof(header))
-        TENON_TRY(append(*bytes, header.size - sizeof(header), read));
-    return bytes;
+    auto* const bytes = reinterpret_cast<uint8_t*>(&header);
+    ByteView const beginning{bytes, TENON_TRY(readUpTo(bytes, sizeof(header), read))};
+    bool const isPlan = beginning.size() == sizeof(header) && header.size > sizeof(header) && header.size <= kMostBytes
+        && std::equal(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
+    if (!isPlan)
+    {
+        auto const copy = std::make_shared<Bytes>(beginning.begin(), beginning.end());
+        return PlanFile{*copy, copy, nullptr};
+    }
+    if (folder != nullptr && (planFlags(beginning) & kPlanStreamsWeights) != 0)
+    {
+        std::shared_ptr<PagedMemory> const pages = TENON_TRY(PagedMemory::make(header.size, *folder));
+        PlanFile file = TENON_TRY(readRest(pages, beginning, read));
+        if (file.bytes.size() == header.size)
+            file.pages = pages;
+        return file;
+    }
+    std::shared_ptr<PlanMemory> const memory = PlanMemory::make(header.size);
+    if (memory == nullptr)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of the plan", header.size);
+    return readRest(memory, beginning, read);
 }
 } // namespace
 
@@ -70,8 +100,18 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
     mReporting.log().info(describe(mDevice));
 }
 
+bool Runtime::mayPageWeights() const noexcept
+{
+    return mDevice.device->usesHostMemory()
+        && (mTempfileFlags >> static_cast<uint32_t>(TempfileControlFlag::kALLOW_TEMPORARY_FILES) & 1U) != 0;
+}
+
 Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages)
 {
+    if ((planFlags(blob) & kPlanStreamsWeights) != 0 && mDevice.device->usesHostMemory() && !mayPageWeights())
+        return errorOf(ErrorCode::kINVALID_STATE,
+            "the plan's weights are streamed, for which a temporary file is needed; "
+            "IRuntime::setTempfileControlFlags does not allow one");
     return deserializeEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
         &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed, temporaryDirectory(),
         [&](Plan const& plan) {
@@ -80,14 +120,20 @@ Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> ow
         std::move(pages)});
 }
 
+Result<ICudaEngine*> Runtime::loadFrom(std::function<int64_t(void* to, int64_t bytes)> const& read)
+{
+    std::string const folder = temporaryDirectory();
+    PlanFile file = TENON_TRY(readPlanFrom(read, mayPageWeights() ? &folder : nullptr));
+    return load(file.bytes, std::move(file.owner), std::move(file.pages));
+}
+
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
 {
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (path == nullptr)
             return badArgument("the path is null");
         std::string const folder = temporaryDirectory();
-        bool const mayStream = mDevice.device->usesHostMemory();
-        PlanFile file = TENON_TRY(readPlanFile(path, mayStream ? &folder : nullptr));
+        PlanFile file = TENON_TRY(readPlanFile(path, mayPageWeights() ? &folder : nullptr));
         return load(file.bytes, std::move(file.owner), std::move(file.pages));
     });
 }
@@ -121,17 +167,14 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, size_t size) noexc
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcept
 {
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
-        auto bytes = TENON_TRY(readPlanFrom([&](void* to, int64_t count) { return streamReader.read(to, count); }));
-        return load(*bytes, bytes);
+        return loadFrom([&](void* to, int64_t count) { return streamReader.read(to, count); });
     });
 }
 
 ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept
 {
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
-        auto bytes =
-            TENON_TRY(readPlanFrom([&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); }));
-        return load(*bytes, bytes);
+        return loadFrom([&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); });
     });
 }
 

@@ -10,6 +10,7 @@
 #include "backend/device_choice.h"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -67,6 +68,10 @@ class Runtime final : public missing::Runtime,
     std::string temporaryDirectory() const;
     Result<nvinfer1::ICudaEngine*> load(
         ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages = nullptr);
+    //! Whether there may be a temporary file, which streamed weights lie in.
+    bool mayPageWeights() const noexcept;
+    //! From what `read` gives.
+    Result<nvinfer1::ICudaEngine*> loadFrom(std::function<int64_t(void* to, int64_t bytes)> const& read);
 
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};
