@@ -5,6 +5,7 @@
 #include "NvInferPlugin.h"
 
 #include <map>
+#include <optional>
 
 namespace tenon::python
 {
@@ -167,9 +168,10 @@ void bindRegistration(Class& c)
         py::arg("creator"), docOf("IPluginRegistry.deregister_creator"));
     c.def(
         "load_library",
-        [](T& self, std::string const& path) {
+        [](T& self, std::string const& path) -> std::optional<size_t> {
             WithoutGil const released;
-            return reinterpret_cast<size_t>(self.loadLibrary(path.c_str()));
+            auto* const handle = self.loadLibrary(path.c_str());
+            return handle == nullptr ? std::nullopt : std::optional{reinterpret_cast<size_t>(handle)};
         },
         py::arg("plugin_path"), docOf("IPluginRegistry.load_library"));
     c.def(

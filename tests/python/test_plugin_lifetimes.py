@@ -169,7 +169,7 @@ def test_B2_each_registry_keeps_its_own_recorder() -> None:
     here, everywhere = builder.get_plugin_registry(), trt.get_plugin_registry()
     here.error_recorder, everywhere.error_recorder = Recorder(), Recorder()
     gc.collect()
-    here.load_library("/no/such/library.so")
+    assert here.load_library("/no/such/library.so") is None
     assert len(here.error_recorder.told) == 1 and everywhere.error_recorder.told == []
     gone = weakref.ref(here.error_recorder)
     everywhere.error_recorder = None
