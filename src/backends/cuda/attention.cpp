@@ -10,16 +10,6 @@ namespace tenon::cuda
 
 namespace
 {
-struct AttentionChoices
-{
-    int32_t tactic{0}; //!< As in attention.h.
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &AttentionChoices::tactic)};
-    }
-};
-
 class AttentionKernel final : public LayerKernel
 {
   public:
@@ -29,8 +19,8 @@ class AttentionKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        AttentionChoices const choices = TENON_TRY(choicesOf<AttentionChoices>(args()));
-        return ownAttention(device(), TENON_TRY(fieldsOf<Attention>(args())), inputs, outputs[0], choices.tactic);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        return ownAttention(device(), TENON_TRY(fieldsOf<Attention>(args())), inputs, outputs[0], tactic);
     }
 };
 
@@ -152,8 +142,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
 
 Result<KernelSpec> buildAttention(Problem const& problem, Offer const& offer)
 {
-    AttentionChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "attention", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "attention");
 }
 
 constexpr Candidate kAttentionCandidates[]{

@@ -15,16 +15,6 @@ constexpr int64_t kGatePack{8};
 constexpr int64_t kMaxGateChannels{4096};
 constexpr int32_t kMajorWithClusters{9};
 
-struct GateChoices
-{
-    int32_t tactic{0}; //!< Position among the numbers of parts.
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &GateChoices::tactic)};
-    }
-};
-
 int64_t roundedUp(int64_t count, int64_t to)
 {
     return (count + to - 1) / to * to;
@@ -72,10 +62,8 @@ class ChannelGateKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ChannelGate const layer = TENON_TRY(fieldsOf<ChannelGate>(args()));
-        GateChoices const choices = TENON_TRY(choicesOf<GateChoices>(args()));
-        if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= kGateParts.size())
-            return badArgument("tactic {} of a gate of channels", choices.tactic);
-        ChannelGateForm form{.parts = kGateParts[static_cast<size_t>(choices.tactic)], .type = {}};
+        size_t const at = TENON_TRY(positionOf(TENON_TRY(chosenTactic()), kGateParts.size(), "a gate of channels"));
+        ChannelGateForm form{.parts = kGateParts[at], .type = {}};
         if (device().model().major < kMajorWithClusters)
             form.parts = 1;
         TENON_TRY(check(inputs, outputs[0]));
@@ -189,8 +177,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfChannelGate(Problem const& pro
 
 Result<KernelSpec> buildChannelGate(Problem const& problem, Offer const& offer)
 {
-    GateChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "channel_gate", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "channel_gate");
 }
 
 constexpr Candidate kGateCandidates[]{

@@ -125,7 +125,7 @@ Result<std::shared_ptr<Constant const>> unpackTurned(
                                      : turnedMatrices(type, std::move(extents), data, false);
 }
 
-Result<bool> isFilterPacked(KernelSource const& source)
+Result<bool> isRightPacked(KernelSource const& source, std::string_view packing)
 {
     bool isPacked{false};
     for (size_t i = 0; i < source.weights.size(); ++i)
@@ -133,11 +133,11 @@ Result<bool> isFilterPacked(KernelSource const& source)
         WeightArg const& weight = source.weights[i];
         if (weight.data == nullptr || weight.packing.empty())
             continue;
-        if (i != 1 || weight.packing != kFilterPacking)
-            return badArgument("weight {} is packed as '{}', which no convolution here reads", i, weight.packing);
+        if (i != 1 || weight.packing != packing)
+            return badArgument("weight {} is packed as '{}', which its kernel does not read", i, weight.packing);
         int64_t const needed = tenon::bytesOf(weight.dtype, Layout::kLinear, weight.extents);
         if (needed < 0 || weight.bytes < static_cast<size_t>(needed))
-            return badArgument("a filter has {} bytes where {} are needed", weight.bytes, needed);
+            return badArgument("weight {} has {} bytes where {} are needed", i, weight.bytes, needed);
         isPacked = true;
     }
     return isPacked;

@@ -23,6 +23,9 @@ inline constexpr std::string_view kFilterPacking{"channels_last"};
 //! The name in plans of matrices whose columns lie behind each other.
 inline constexpr std::string_view kMatrixPacking{"columns"};
 
+//! Whether weight 1 of a step is packed as `packing`; an error where any weight is packed in another way, or has fewer
+//! bytes than its extents say.
+Result<bool> isRightPacked(KernelSource const& source, std::string_view packing);
 //! Whether both orders of a filter differ.
 bool dependsOnOrder(std::vector<int64_t> const& filter);
 //! Of a constant with elements of 1, 2 or 4 bytes and at least three axes.
@@ -45,6 +48,11 @@ class ConvolutionKernel : public LayerKernel
           mIsFilterPacked{isFilterPacked}
     {
     }
+    //! Whether the filter is; an error where it, or any other weight, is packed in another way.
+    static Result<bool> isPacked(KernelSource const& source, LayerArgs const&)
+    {
+        return isRightPacked(source, kFilterPacking);
+    }
 
   protected:
     //! Checks what the layer's own rules have not: one type of real numbers, up to three spatial axes.
@@ -54,19 +62,6 @@ class ConvolutionKernel : public LayerKernel
   private:
     bool mIsFilterPacked;
 };
-
-//! Whether a filter of the source is packed; an error where it, or any other weight, is packed in another way.
-Result<bool> isFilterPacked(KernelSource const& source);
-
-template <typename K>
-Result<std::unique_ptr<Kernel>> loadConvolutionKernel(KernelSource const& source, CudaDevice const& device)
-{
-    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
-    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
-    bool const isPacked = TENON_TRY(isFilterPacked(source));
-    return std::unique_ptr<Kernel>{std::make_unique<K>(
-        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
-}
 
 //! One thread per result: for every window, without a library; the epilogue behind it.
 Result<std::shared_ptr<Prepared const>> directConvolution(

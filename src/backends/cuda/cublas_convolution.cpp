@@ -18,10 +18,10 @@ class LtConvolutionKernel final : public ConvolutionKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], outputs[0]));
-        return libraryProduct(device(), product, inputs, outputs[0], choices);
+        return libraryProduct(device(), product, inputs, outputs[0], tactic);
     }
 };
 
@@ -43,14 +43,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfLtConvolution(Problem const& p
 
 Result<KernelSpec> buildLtConvolution(Problem const& problem, Offer const& offer)
 {
-    LtChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "cublaslt_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "cublaslt_convolution");
 }
 
 constexpr Candidate kLtConvolutionCandidates[]{
     {.layer = Convolution::kName, .name = "cublaslt", .offers = offersOfLtConvolution, .build = buildLtConvolution}};
-constexpr CudaKernelEntry kLtConvolutionKernels[]{
-    {"cublaslt_convolution", &loadConvolutionKernel<LtConvolutionKernel>}};
+constexpr CudaKernelEntry kLtConvolutionKernels[]{{"cublaslt_convolution", &loadPackableKernel<LtConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

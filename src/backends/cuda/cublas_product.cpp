@@ -325,9 +325,9 @@ class LtProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
         StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
-        return libraryProduct(device(), product, inputs, outputs[0], choices);
+        return libraryProduct(device(), product, inputs, outputs[0], tactic);
     }
 };
 
@@ -343,8 +343,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfLtProduct(Problem const& probl
 
 Result<KernelSpec> buildLtProduct(Problem const& problem, Offer const& offer)
 {
-    LtChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "cublaslt_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "cublaslt_product");
 }
 
 constexpr Candidate kLtProductCandidates[]{
@@ -362,11 +361,10 @@ Result<LtStep> ltStep(CudaDevice const& device, LtRequest const& request, std::s
 }
 
 Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,
-    std::span<TensorArg const> inputs, TensorArg const& out, LtChoices const& choices)
+    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
-    if (choices.tactic < 0 || choices.tactic >= 2 * kLtTactics)
-        return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
-    if (auto made = ltStep(device, {out.dtype, out.dtype, product}, inputs, out, choices.tactic))
+    TENON_TRY(positionOf(tactic, 2 * kLtTactics, "a product by cuBLASLt"));
+    if (auto made = ltStep(device, {out.dtype, out.dtype, product}, inputs, out, tactic))
         return withRest(device, std::move(made->product), {product.epilogue, made->steps}, inputs, out);
     auto tiles = TENON_TRY(tiledProduct(device, out.dtype, product.shape, product.alpha));
     return withRest(device, std::move(tiles), {product.epilogue}, inputs, out);

@@ -10,18 +10,9 @@
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kLtTactics{8}; //!< The library's first proposals, which are timed.
-
-//! Which of the library's proposals it is; from kLtTactics on the same with float32 operands rounded to TF32.
-struct LtChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &LtChoices::tactic)};
-    }
-};
+//! The library's first proposals, which are timed; from here on tactics are the same with float32 operands rounded to
+//! TF32.
+inline constexpr int32_t kLtTactics{8};
 
 //! The product that a step comes to. Operands of the step: a, b, bias, then the epilogue's.
 struct StepProduct
@@ -74,7 +65,7 @@ Result<LtStep> ltStep(CudaDevice const& device, LtRequest const& request, std::s
 //! By the library, or by our tiles where it is missing or has nothing for the shape; what it cannot do of the epilogue
 //! is a kernel behind it.
 Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,
-    std::span<TensorArg const> inputs, TensorArg const& out, LtChoices const& choices);
+    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 //! An offer per tactic of a library, each with these layouts, and as many more for float32 where TF32 is allowed;
 //! `multiplications` at the typical shape.
 std::vector<Offer> libraryOffers(

@@ -118,7 +118,7 @@ Result<Fp8Rest> fp8Rest(
 }
 
 //! By the library; an error where it is missing or has nothing for the shape.
-Result<Fp8Step::Parts> partsByLibrary(CudaDevice const& device, QuantizedLayer const& layer, LtChoices const& choices,
+Result<Fp8Step::Parts> partsByLibrary(CudaDevice const& device, QuantizedLayer const& layer, int32_t tactic,
     float scale, std::span<TensorArg const> inputs, TensorArg const& out)
 {
     QuantizedShape const shape = TENON_TRY(quantizedShape(layer, inputs, out));
@@ -141,7 +141,7 @@ Result<Fp8Step::Parts> partsByLibrary(CudaDevice const& device, QuantizedLayer c
             // Behind a bias that it does not add, it does nothing of the epilogue.
             .epilogue = inputs[2].present && !hasBias ? Epilogue{} : layer.epilogue},
         .firstExtra = kExtraOfFp8};
-    LtStep made = TENON_TRY(ltStep(device, request, inputs, result, choices.tactic));
+    LtStep made = TENON_TRY(ltStep(device, request, inputs, result, tactic));
     Fp8Rest rest = TENON_TRY(fp8Rest(layer, made.steps, inputs[2].present && !hasBias, inputs, out));
     Fp8Step::Parts parts{.product = std::move(made.product), .rest = {}, .operands = {}, .ours = {}};
     bool const isWhole = made.steps == layer.epilogue.steps.size() && rest.positions.empty();
@@ -180,14 +180,13 @@ class Fp8Kernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
-        if (choices.tactic < 0 || choices.tactic >= kLtTactics)
-            return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        TENON_TRY(positionOf(tactic, kLtTactics, "a product by cuBLASLt"));
         QuantizedLayer const layer = TENON_TRY(quantizedLayerOf(args()));
         auto ours = TENON_TRY(quantizedStep(device(), layer, 0, mTurned.get(), inputs, outputs[0]));
         if (!mScale || mTurned != nullptr || inputs[0].dtype != DType::kFP8)
             return ours; // Weights that were stored for another device, say.
-        auto parts = partsByLibrary(device(), layer, choices, *mScale, inputs, outputs[0]);
+        auto parts = partsByLibrary(device(), layer, tactic, *mScale, inputs, outputs[0]);
         if (!parts)
             return ours;
         parts->ours = std::move(ours);
@@ -246,11 +245,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfFp8(Problem const& problem)
 
 Result<KernelSpec> buildFp8(Problem const& problem, Offer const& offer)
 {
-    LtChoices const choices{static_cast<int32_t>(offer.tactic)};
     QuantizedLayer const layer = quantizedLayer(problem.fields<QuantizedMatrixMultiply>());
-    return KernelSpec{.kernel = "cublaslt_fp8",
-        .args = encodeLayerArgs(problem, offer, choices),
-        .packed = TENON_TRY(packQuantized(layer, problem.constant(1)))};
+    return tacticSpec(problem, offer, "cublaslt_fp8", TENON_TRY(packQuantized(layer, problem.constant(1))));
 }
 
 constexpr Candidate kFp8Candidates[]{

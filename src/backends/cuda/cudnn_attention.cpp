@@ -38,16 +38,15 @@ class DnnAttentionKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         Attention const layer = TENON_TRY(fieldsOf<Attention>(args()));
-        DnnChoices const choices = TENON_TRY(choicesOf<DnnChoices>(args()));
-        if (choices.tactic < 0 || choices.tactic >= kSlowDnnTactics)
-            return badArgument("tactic {} of attention by cuDNN", choices.tactic);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        TENON_TRY(positionOf(tactic, kSlowDnnTactics, "attention by cuDNN"));
         auto ours = TENON_TRY(ownAttention(device(), layer, inputs, outputs[0], 0));
         DType const type = outputs[0].dtype;
         bool const isMasked = inputs.size() > 3 && inputs[3].present;
         if (isMasked || layer.causal != AttentionCausal::kNone || (type != DType::kHALF && type != DType::kBF16))
             return ours;
         AttentionOperands const operands{layer, inputs, outputs[0]};
-        if (auto made = dnnAttention(device(), layer, operands, type, choices.tactic, ours))
+        if (auto made = dnnAttention(device(), layer, operands, type, tactic, ours))
             return made;
         return ours;
     }
@@ -85,8 +84,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnAttention(Problem const& pr
 
 Result<KernelSpec> buildDnnAttention(Problem const& problem, Offer const& offer)
 {
-    DnnChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "cudnn_attention", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "cudnn_attention");
 }
 
 constexpr Candidate kDnnAttentionCandidates[]{

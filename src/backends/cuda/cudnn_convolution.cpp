@@ -61,9 +61,8 @@ class DnnConvolutionKernel final : public ConvolutionKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        DnnChoices const choices = TENON_TRY(choicesOf<DnnChoices>(args()));
-        if (choices.tactic < 0 || choices.tactic >= 2 * kDnnTactics)
-            return badArgument("tactic {} of a convolution by cuDNN", choices.tactic);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        TENON_TRY(positionOf(tactic, 2 * kDnnTactics, "a convolution by cuDNN"));
         ConvolutionShape const shape = TENON_TRY(convolutionShape(inputs, outputs));
         auto ours = TENON_TRY(directConvolution(device(), shape, inputs, outputs[0]));
         bool const isChannelsLast = shape.isChannelsLast || !dependsOnOrder(inputs[1].extents);
@@ -72,7 +71,7 @@ class DnnConvolutionKernel final : public ConvolutionKernel
             return ours; // A filter that was packed for another device, say.
         CudnnLayer const layer = cudnnConvolution(shape, inputs, outputs[0]);
         for (CudnnPart const& part : cudnnParts(layer))
-            if (auto made = cudnnStep(device(), layer, part, choices, ours, inputs, outputs[0]))
+            if (auto made = cudnnStep(device(), layer, part, tactic, ours, inputs, outputs[0]))
                 return *std::move(made);
         return ours;
     }
@@ -98,16 +97,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnn(Problem const& problem)
 
 Result<KernelSpec> buildDnn(Problem const& problem, Offer const& offer)
 {
-    DnnChoices const choices{static_cast<int32_t>(offer.tactic)};
-    auto packed = TENON_TRY(packedFilter(problem));
-    return KernelSpec{
-        .kernel = "cudnn_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
+    return tacticSpec(problem, offer, "cudnn_convolution", TENON_TRY(packedFilter(problem)));
 }
 
 constexpr Candidate kDnnCandidates[]{
     {.layer = Convolution::kName, .name = "cudnn", .offers = offersOfDnn<Convolution>, .build = buildDnn},
     {.layer = Deconvolution::kName, .name = "cudnn", .offers = offersOfDnn<Deconvolution>, .build = buildDnn}};
-constexpr CudaKernelEntry kDnnKernels[]{{"cudnn_convolution", &loadConvolutionKernel<DnnConvolutionKernel>}};
+constexpr CudaKernelEntry kDnnKernels[]{{"cudnn_convolution", &loadPackableKernel<DnnConvolutionKernel>}};
 } // namespace
 
 constexpr int64_t kPack{8}; //!< Channels.

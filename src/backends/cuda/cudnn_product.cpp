@@ -59,16 +59,15 @@ class DnnProductKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        DnnChoices const choices = TENON_TRY(choicesOf<DnnChoices>(args()));
-        if (choices.tactic < 0 || choices.tactic >= 2 * kDnnTactics)
-            return badArgument("tactic {} of a product by cuDNN", choices.tactic);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        TENON_TRY(positionOf(tactic, 2 * kDnnTactics, "a product by cuDNN"));
         StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
         auto otherwise = TENON_TRY(libraryProduct(device(), product, inputs, outputs[0], {}));
         std::optional<CudnnLayer> const described = dnnProduct(product, inputs, outputs[0]);
         if (!described)
             return otherwise;
         CudnnPart const part = cudnnParts(*described).front();
-        auto made = cudnnStep(device(), *described, part, choices, otherwise, inputs, outputs[0]);
+        auto made = cudnnStep(device(), *described, part, tactic, otherwise, inputs, outputs[0]);
         if (!made)
             return otherwise;
         return made;
@@ -101,8 +100,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& prob
 
 Result<KernelSpec> buildDnnProduct(Problem const& problem, Offer const& offer)
 {
-    DnnChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "cudnn_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "cudnn_product");
 }
 
 constexpr Candidate kDnnProductCandidates[]{

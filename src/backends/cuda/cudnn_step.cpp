@@ -241,8 +241,8 @@ Result<DescribedLayer> describeLayer(
 }
 
 Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnLayer const& layer,
-    CudnnPart const& part, DnnChoices const& choices, std::shared_ptr<Prepared const> ours,
-    std::span<TensorArg const> inputs, TensorArg const& out)
+    CudnnPart const& part, int32_t tactic, std::shared_ptr<Prepared const> ours, std::span<TensorArg const> inputs,
+    TensorArg const& out)
 {
     CudnnApi const& api = *TENON_TRY(cudnn());
     Current const current{device};
@@ -251,8 +251,8 @@ Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, Cudn
     CudnnMachine const machine{.handle = planner.get()};
     DescribedLayer described = TENON_TRY(describeLayer(api, machine, layer, part));
     CudnnPlan plan = TENON_TRY(cudnnPlan(described.graph, machine,
-        {.position = choices.tactic % kDnnTactics,
-            .isExact = out.dtype == DType::kFLOAT && choices.tactic < kDnnTactics,
+        {.position = tactic % kDnnTactics,
+            .isExact = out.dtype == DType::kFLOAT && tactic < kDnnTactics,
             .mostWorkspace = kDnnWorkspace}));
     planner.reset();
     auto step = std::make_shared<DnnStep>(api, handle, std::move(plan), described.bindings);

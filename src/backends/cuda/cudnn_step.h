@@ -9,20 +9,10 @@
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kDnnTactics{8};     //!< The library's first proposals, which are timed.
+//! The library's first proposals, which are timed; from here on tactics are the same with float32 operands that may be
+//! rounded to TF32.
+inline constexpr int32_t kDnnTactics{8};
 inline constexpr int32_t kSlowDnnTactics{3}; //!< Of those that it compiles, a second each.
-
-//! Which of the library's proposals it is; from kDnnTactics on the same with float32 operands that may be rounded to
-//! TF32.
-struct DnnChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &DnnChoices::tactic)};
-    }
-};
 
 //! The tensors that a graph is made of; their layouts are their strides.
 struct CudnnLayer
@@ -73,8 +63,8 @@ Result<DescribedLayer> describeLayer(
 //! multiples of 16: users may bring memory that is aligned to its elements alone. An error where the library is missing
 //! or has no engine.
 Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnLayer const& layer,
-    CudnnPart const& part, DnnChoices const& choices, std::shared_ptr<Prepared const> ours,
-    std::span<TensorArg const> inputs, TensorArg const& out);
+    CudnnPart const& part, int32_t tactic, std::shared_ptr<Prepared const> ours, std::span<TensorArg const> inputs,
+    TensorArg const& out);
 
 //! The same for a graph that stands for a whole step.
 Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnMachine const& machine,

@@ -13,16 +13,6 @@ namespace
 {
 constexpr unsigned kDepthwiseThreads{128};
 
-struct DepthwiseChoices
-{
-    int32_t tactic{0}; //!< Position among the ways.
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &DepthwiseChoices::tactic)};
-    }
-};
-
 //! Parameters and threads for one way.
 struct DepthwisePlan
 {
@@ -156,12 +146,10 @@ class DepthwiseKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         Convolution const layer = TENON_TRY(fieldsOf<Convolution>(args()));
-        DepthwiseChoices const choices = TENON_TRY(choicesOf<DepthwiseChoices>(args()));
         TensorArg const& out = outputs[0];
         DepthwiseWindow const window{layer.window()};
         std::span<DepthwiseWay const> const ways = window.ways(out.dtype);
-        if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= ways.size())
-            return badArgument("tactic {} of a depthwise convolution", choices.tactic);
+        size_t const at = TENON_TRY(positionOf(TENON_TRY(chosenTactic()), ways.size(), "a depthwise convolution"));
         DepthwiseParams params = TENON_TRY(paramsOf(layer, inputs, out));
         params.hasConstantWeights = isConstant(1) && (params.hasBias == 0 || isConstant(2)) ? 1 : 0;
         EpilogueOperands const extras =
@@ -170,7 +158,7 @@ class DepthwiseKernel final : public LayerKernel
         int64_t const images = out.extents[0];
         DepthwisePlan odd{params, {}, TENON_TRY(module.function("odd"))};
         shareOut(odd, images, 2, 1, 1);
-        DepthwiseWay const& way = ways[static_cast<size_t>(choices.tactic)];
+        DepthwiseWay const& way = ways[at];
         DepthwisePlan wide{params, {}};
         bool const isStaged = way.kind == DepthwiseKind::kStaged;
         int const vector = isStaged ? kStagedPiece : window.vector();
@@ -263,8 +251,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfDepthwise(Problem const& probl
 
 Result<KernelSpec> buildDepthwise(Problem const& problem, Offer const& offer)
 {
-    DepthwiseChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "depthwise", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "depthwise");
 }
 
 constexpr Candidate kDepthwiseCandidates[]{

@@ -195,7 +195,7 @@ Result<KernelSpec> buildDirect(Problem const& problem, Offer const& offer)
 constexpr Candidate kDirectCandidates[]{
     {.layer = Convolution::kName, .name = "direct", .offers = offersOfDirect<Convolution>, .build = buildDirect},
     {.layer = Deconvolution::kName, .name = "direct", .offers = offersOfDirect<Deconvolution>, .build = buildDirect}};
-constexpr CudaKernelEntry kDirectKernels[]{{"convolution", &loadConvolutionKernel<DirectKernel>}};
+constexpr CudaKernelEntry kDirectKernels[]{{"convolution", &loadPackableKernel<DirectKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

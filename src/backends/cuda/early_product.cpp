@@ -2,7 +2,6 @@
 // kernels before end. How results are tiled are tactics.
 #include "backends/cuda/early_product.h"
 #include "backends/cuda/early_tiles_text.h"
-#include "backends/cuda/engine_windows.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -114,19 +113,9 @@ Grid earlyGrid(EarlyTile const& tile, ProductShape const& matrices, int32_t mult
         .sharedBytes = static_cast<unsigned>(isOneEach ? std::max(shared, kMoreThanAThird) : shared)};
 }
 
-//! What else a product's rows may be, and what makes it where an address is none for the copy engine.
-struct EarlyRows
+Result<EarlyTile> earlyTileOf(int32_t tactic)
 {
-    std::optional<EngineWindows> windows;
-    std::optional<float> epsilon;              //!< They get mean 0 and variance 1 first, with this beside the variance.
-    std::shared_ptr<Prepared const> otherwise; //!< With the steps of the epilogue that the kernel applies.
-};
-
-Result<EarlyTile> earlyTileOf(EarlyChoices const& choices)
-{
-    if (choices.tactic < 0 || choices.tactic >= std::ssize(kEarlyTiles))
-        return badArgument("tactic {} of an early product", choices.tactic);
-    return kEarlyTiles[static_cast<size_t>(choices.tactic)];
+    return kEarlyTiles[TENON_TRY(positionOf(tactic, kEarlyTiles.size(), "an early product"))];
 }
 
 bool isForEarly(
@@ -136,61 +125,63 @@ bool isForEarly(
         && isSmall(earlyBlocks(tile, shape.matrices));
 }
 
-//! The kernel with as much of the epilogue as it takes, `own`, and steps behind it for the rest.
-Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile,
-    StepProduct const& product, EarlyRows rows, Epilogue const& own, WeightsThere const& constants,
-    std::span<TensorArg const> inputs, TensorArg const& out)
+//! The kernel with as much of the epilogue as it takes, and steps behind it for the rest. `epsilon`: rows get mean 0
+//! and variance 1 first, with this beside the variance.
+Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile, EngineCase of,
+    std::optional<float> epsilon, WeightsThere const& constants, std::span<TensorArg const> inputs,
+    TensorArg const& out)
 {
+    StepProduct const& product = of.step.product;
+    std::optional<EngineWindows>& windows = of.step.windows;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
     EarlyTilesForm const form{.tile = tile,
         .type = TENON_TRY(storageOf(out.dtype)),
         .hasBias = matrices.hasBias,
-        .hasExtra = own.extraInputs() > 0,
-        .isWindowed = rows.windows.has_value(),
-        .epilogue = TENON_TRY(largeEpilogueText(own)),
-        .isNormalized = rows.epsilon.has_value()};
+        .hasExtra = of.own.extraInputs() > 0,
+        .isWindowed = windows.has_value(),
+        .epilogue = TENON_TRY(largeEpilogueText(of.own)),
+        .isNormalized = epsilon.has_value()};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
     params.columns = static_cast<int>(matrices.columns);
     params.depth = static_cast<int>(matrices.depth);
-    params.epsilon = rows.epsilon.value_or(0.0F);
+    params.epsilon = epsilon.value_or(0.0F);
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
     params.stepsOfPart = static_cast<int>(blocksOf(params.steps, tile.parts));
     params.tilesDown = static_cast<int>(blocksOf(matrices.rows, tile.rows));
     params.stages = tile.stages(params.stepsOfPart);
     params.isConstantBias = constants.terms ? 1 : 0;
     params.alpha = product.alpha;
-    if (rows.windows)
+    if (windows)
     {
-        rows.windows->boxRows = tile.rows;
-        params.walk = rows.windows->walk;
+        windows->boxRows = tile.rows;
+        params.walk = windows->walk;
     }
     Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors, form.isNormalized);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, matrices.depth, tile.rows},
-        .windows = rows.windows,
+        .windows = windows,
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,
         .isNormalized = form.isNormalized};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
-    return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(rows.otherwise)),
-        {product.epilogue, own.steps.size()}, inputs, out);
+    return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(of.otherwise)),
+        {product.epilogue, of.own.steps.size()}, inputs, out);
 }
 
-//! By the library where extents, weights, the GPU or addresses are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> earlyProduct(CudaDevice const& device, StepProduct const& product,
-    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, EarlyChoices const& choices)
+//! Without the engine where extents, weights, the GPU or addresses are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> earlyStep(CudaDevice const& device, EngineStep step,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
-    EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
-    if (!isForEarly(device, tile, ltShapeOf(product.shape), constants, out.dtype))
-        return libraryProduct(device, product, inputs, out, {});
-    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
-    return earlyTiles(device, tile, product, {{}, {}, std::move(otherwise)}, own, constants, inputs, out);
+    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
+    if (!isForEarly(device, tile, ltShapeOf(step.product.shape), constants, out.dtype))
+        return withoutEngine(device, step, step.product.epilogue, inputs, out);
+    EngineCase of = TENON_TRY(engineCaseOf(device, std::move(step), inputs, out));
+    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
 }
 
 //! Of each number of parts the few that come nearest to a block for each multiprocessor.
@@ -221,14 +212,14 @@ std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles)
 
 Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const& device, StepProduct const& product,
     WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
-    EarlyChoices const& choices)
+    int32_t tactic)
 {
-    EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
+    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
     LtShape const shape = ltShapeOf(product.shape);
     if (!isForEarly(device, tile, shape, constants, out.dtype) || tile.parts != 1
         || shape.matrices.depth % EarlyTile::kDepth != 0)
         return norm.otherwise;
-    return earlyTiles(device, tile, product, {{}, norm.epsilon, norm.otherwise}, product.epilogue, constants,
+    return earlyTiles(device, tile, {{product}, product.epilogue, norm.otherwise}, norm.epsilon, constants,
         inputs.first(kFirstExtra), out);
 }
 
@@ -241,38 +232,20 @@ std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices)
 
 namespace
 {
-class EarlyProductKernel final : public LayerKernel
+class EarlyProductKernel final : public EngineProductKernel
 {
   public:
-    EarlyProductKernel(
-        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isPacked)
-        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
-          mIsPacked{isPacked}
-    {
-    }
+    using EngineProductKernel::EngineProductKernel;
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        StepProduct product = TENON_TRY(matrixProduct(args(), inputs, outputs));
-        product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
-        return earlyProduct(device(), product, {isConstant(1), isConstant(2)}, inputs, outputs[0],
-            TENON_TRY(choicesOf<EarlyChoices>(args())));
+        EngineStep step{asItLies(TENON_TRY(matrixProduct(args(), inputs, outputs)))};
+        return earlyStep(
+            device(), std::move(step), {isConstant(1), isConstant(2)}, inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
-
-  private:
-    bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
-
-Result<std::unique_ptr<Kernel>> loadEarlyProduct(KernelSource const& source, CudaDevice const& device)
-{
-    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
-    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
-    bool const isPacked = TENON_TRY(isEnginePacked(source, TENON_TRY(fieldsOf<MatrixMultiply>(args))));
-    return std::unique_ptr<Kernel>{std::make_unique<EarlyProductKernel>(
-        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
-}
 
 class EarlyConvolutionKernel final : public ConvolutionKernel
 {
@@ -284,23 +257,10 @@ class EarlyConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        EarlyChoices const choices = TENON_TRY(choicesOf<EarlyChoices>(args()));
-        WeightsThere const constants{isConstant(1), isConstant(2)};
-        if (auto const pixels = pixelProduct(layer, inputs[0], out))
-            return earlyProduct(device(), *pixels, constants, inputs, out, choices);
-        EarlyTile const tile = TENON_TRY(earlyTileOf(choices));
-        EarlyRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), {}, nullptr};
-        if (!rows.windows)
-            return directConvolution(device(), layer, inputs, out);
-        StepProduct const product = rows.windows->product(layer, out);
-        if (!isForEarly(device(), tile, ltShapeOf(product.shape), constants, out.dtype))
-            return directConvolution(device(), layer, inputs, out);
-        Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-        ConvolutionShape plain = layer;
-        plain.epilogue = own;
-        rows.otherwise = TENON_TRY(directConvolution(device(), plain, inputs, out));
-        return earlyTiles(device(), tile, product, std::move(rows), own, constants, inputs, out);
+        auto step = engineStepOf(layer, inputs, outputs[0]);
+        return step ? earlyStep(device(), *std::move(step), {isConstant(1), isConstant(2)}, inputs, outputs[0],
+                   TENON_TRY(chosenTactic()))
+                    : directConvolution(device(), layer, inputs, outputs[0]);
     }
 };
 
@@ -319,39 +279,23 @@ std::vector<Offer> offersOfTiles(
     return offers;
 }
 
-//! Why the kernel does not take a problem; empty: it does.
-std::string earlyRefusal(Problem const& problem)
-{
-    using nvinfer1::MatrixOperation;
-    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    DType const type = problem.output().dtype;
-    if (std::string reason = productRefusal(problem); !reason.empty())
-        return reason;
-    if (majorOf(*problem.target) != kEngineMajor || (type != DType::kHALF && type != DType::kBF16))
-        return "takes half precision on GPUs of compute capability 9.0";
-    if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
-        return "takes rows that lie behind each other, and matrices";
-    if (problem.constant(1) == nullptr)
-        return "takes constant right operands, which are there before the kernel before has ended";
-    return {};
-}
-
 std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& problem)
 {
     constexpr char kName[]{"early tiles"};
     constexpr int64_t kLeastRows{17}; // Fewer have single columns, whose weights come early, too.
     constexpr int64_t kMostRows{512};
-    if (std::string reason = earlyRefusal(problem); !reason.empty())
-        return refuse(kName, std::move(reason));
-    Result<ProductShape> const product = typicalProduct(problem);
+    for (std::string reason : {plainProductRefusal(problem), engineRefusal(problem)})
+        if (!reason.empty())
+            return refuse(kName, std::move(reason));
+    if (problem.constant(1) == nullptr)
+        return refuse(kName, "takes constant right operands, which are there before the kernel before has ended");
+    Result<ProductShape> const product = typicalProduct(problem, problem.fields<MatrixMultiply>());
     if (!product)
         return refuse(kName, product.error().message);
     LtShape const shape = ltShapeOf(*product);
     ProductShape const& matrices = shape.matrices;
-    if (shape.batch != 1 || shape.calls.size() != 1)
-        return refuse(kName, "takes one pair of matrices");
-    if (matrices.columns % kEngineGrain != 0 || matrices.depth % kEngineGrain != 0)
-        return refuse(kName, fmt::format("takes columns and depths that are multiples of {}", kEngineGrain));
+    if (std::string reason = engineRefusal(shape); !reason.empty())
+        return refuse(kName, std::move(reason));
     if (matrices.rows < kLeastRows)
         return refuse(kName, fmt::format("takes {} rows and more", kLeastRows));
     std::vector<int32_t> const tactics =
@@ -365,15 +309,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const
 {
     constexpr char kName[]{"early tiles"};
     Convolution const& conv = problem.fields<Convolution>();
-    DType const type = problem.output().dtype;
-    if (std::string reason = convolutionRefusal(problem, conv.window(), conv.epilogue); !reason.empty())
-        return refuse(kName, std::move(reason));
-    if (majorOf(*problem.target) != kEngineMajor || (type != DType::kHALF && type != DType::kBF16))
-        return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
+    for (std::string reason : {convolutionRefusal(problem, conv.window(), conv.epilogue), engineRefusal(problem)})
+        if (!reason.empty())
+            return refuse(kName, std::move(reason));
     if (problem.constant(1) == nullptr)
         return refuse(kName, "takes constant filters, which are there before the kernel before has ended");
     ConvolutionShape const layer{.window = conv.window(), .groups = conv.nbGroups, .epilogue = conv.epilogue};
-    TensorArg const out{type, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
+    TensorArg const out{problem.output().dtype, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
     auto const windows = engineWindowsOf(layer, problem.typicalExtents(problem.input(0)), out.extents);
     if (!windows || out.extents[1] % kEngineGrain != 0)
         return refuse(kName, "takes windows of two axes over channels by 64, single pixels' by 8");
@@ -386,19 +328,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const
 
 Result<KernelSpec> buildEarlyProduct(Problem const& problem, Offer const& offer)
 {
-    EarlyChoices const choices{static_cast<int32_t>(offer.tactic)};
-    KernelSpec spec{.kernel = "early_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
-    if (isToBePacked(problem.fields<MatrixMultiply>(), problem.constant(1) != nullptr))
-        spec.packed.push_back(TENON_TRY(packMatrices(1, *problem.constant(1))));
-    return spec;
+    return tacticSpec(
+        problem, offer, "early_product", TENON_TRY(packedColumns(problem, problem.fields<MatrixMultiply>())));
 }
 
 Result<KernelSpec> buildEarlyConvolution(Problem const& problem, Offer const& offer)
 {
-    EarlyChoices const choices{static_cast<int32_t>(offer.tactic)};
-    auto packed = TENON_TRY(packedFilter(problem));
-    return KernelSpec{
-        .kernel = "early_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
+    return tacticSpec(problem, offer, "early_convolution", TENON_TRY(packedFilter(problem)));
 }
 
 constexpr Candidate kEarlyCandidates[]{
@@ -407,8 +343,8 @@ constexpr Candidate kEarlyCandidates[]{
         .name = "early tiles",
         .offers = offersOfEarlyConvolution,
         .build = buildEarlyConvolution}};
-constexpr CudaKernelEntry kEarlyKernels[]{
-    {"early_product", &loadEarlyProduct}, {"early_convolution", &loadConvolutionKernel<EarlyConvolutionKernel>}};
+constexpr CudaKernelEntry kEarlyKernels[]{{"early_product", &loadPackableKernel<EarlyProductKernel>},
+    {"early_convolution", &loadPackableKernel<EarlyConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

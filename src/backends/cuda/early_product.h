@@ -2,23 +2,13 @@
 // to one.
 #pragma once
 
-#include "backends/cuda/engine_product.h"
+#include "backends/cuda/engine_step.h"
 #include "layers/normalized_product.h"
 
 namespace tenon::cuda
 {
 
 inline constexpr int32_t kEarlyTactics{12}; //!< How results of products are tiled.
-
-struct EarlyChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &EarlyChoices::tactic)};
-    }
-};
 
 //! Which operands no kernel of a run writes.
 struct WeightsThere
@@ -38,7 +28,7 @@ struct EarlyNorm
 //! tactic was made for.
 Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const& device, StepProduct const& product,
     WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
-    EarlyChoices const& choices);
+    int32_t tactic);
 
 //! Tactics that are worth a trial, whose blocks have all of the depth.
 std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices);

@@ -52,39 +52,4 @@ bool isForEngine(CudaModel const& model, LtShape const& shape, DType type)
         && matrices.columns % kEngineGrain == 0 && isSmall(largest);
 }
 
-Result<ProductShape> typicalProduct(Problem const& problem)
-{
-    std::vector<TensorArg> inputs;
-    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
-        inputs.push_back(problem.hasInput(i)
-                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
-                : TensorArg{.present = false});
-    TensorArg const out{problem.output().dtype, Layout::kLinear, problem.typicalExtents(problem.output())};
-    return productShape(problem.fields<MatrixMultiply>(), inputs, {&out, 1});
-}
-
-bool isToBePacked(MatrixMultiply const& layer, bool isConstant)
-{
-    return isConstant && layer.operation1 == nvinfer1::MatrixOperation::kNONE;
-}
-
-Result<bool> isEnginePacked(KernelSource const& source, MatrixMultiply const& layer)
-{
-    bool isPacked{false};
-    for (size_t i = 0; i < source.weights.size(); ++i)
-    {
-        WeightArg const& weight = source.weights[i];
-        if (weight.data == nullptr || weight.packing.empty())
-            continue;
-        int64_t const needed = tenon::bytesOf(weight.dtype, Layout::kLinear, weight.extents);
-        if (i != 1 || weight.packing != kMatrixPacking || !isToBePacked(layer, true))
-            return badArgument(
-                "weight {} is packed as '{}', which no product of the copy engine reads", i, weight.packing);
-        if (needed < 0 || weight.bytes < static_cast<size_t>(needed))
-            return badArgument("matrices have {} bytes where {} are needed", weight.bytes, needed);
-        isPacked = true;
-    }
-    return isPacked;
-}
-
 } // namespace tenon::cuda

@@ -1,5 +1,5 @@
 // EngineProduct: what products have in common whose operands the copy engine (TMA) fetches: matrices described for it,
-// the epilogue that their kernels take, weights packed for wgmma.
+// the epilogue that their kernels take.
 #pragma once
 
 #include "backends/cuda/cublas_product.h"
@@ -37,12 +37,4 @@ Epilogue stepsOfKernel(Epilogue const& whole, std::span<TensorArg const> inputs,
 
 //! Whether matrices are such as the engine fetches and wgmma multiplies.
 bool isForEngine(CudaModel const& model, LtShape const& shape, DType type);
-//! The product that a MatrixMultiply is at the typical shape.
-Result<ProductShape> typicalProduct(Problem const& problem);
-
-//! Whether the right operand is a constant whose columns are to lie behind each other: wgmma reads those faster.
-bool isToBePacked(MatrixMultiply const& layer, bool isConstant);
-//! Whether a step's right operand has been packed so; an error where it is packed in any other way.
-Result<bool> isEnginePacked(KernelSource const& source, MatrixMultiply const& layer);
-
 } // namespace tenon::cuda

@@ -67,7 +67,7 @@ class GatedConvolutionKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         GatedConvolution const layer = TENON_TRY(fieldsOf<GatedConvolution>(args()));
-        SmallChoices const choices = TENON_TRY(choicesOf<SmallChoices>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
         auto const gateInput = static_cast<size_t>(layer.gateInput());
         TensorArg const& x = inputs[0];
         TensorArg const& out = outputs[0];
@@ -81,16 +81,16 @@ class GatedConvolutionKernel final : public LayerKernel
         std::span<TensorArg const> const own = inputs.first(gateInput);
         int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
         SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
-        if (choices.tactic < kByColumns)
+        if (tactic < kByColumns)
         {
-            if (auto step = TENON_TRY(gatedProduct(device(), product, gate, isConstant(1), own, out, choices)))
+            if (auto step = TENON_TRY(gatedProduct(device(), product, gate, isConstant(1), own, out, tactic)))
                 return step;
         }
-        bool const isThin = choices.tactic == kThinGated;
-        LtChoices const tactic{isThin ? 0 : std::max(choices.tactic - kFirstScaled, 0)};
+        bool const isThin = tactic == kThinGated;
+        int32_t const ofLibrary = isThin ? 0 : std::max(tactic - kFirstScaled, 0);
         std::array<TensorArg, 2> const operands{x, inputs[gateInput]};
         auto pass = TENON_TRY(pointwiseStep(device(), Expr::input(0) * Expr::input(1), operands, x));
-        auto whole = TENON_TRY(libraryProduct(device(), product, own, out, tactic));
+        auto whole = TENON_TRY(libraryProduct(device(), product, own, out, ofLibrary));
         auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
         std::shared_ptr<Prepared const> scaled =
             std::make_shared<ScaledStep>(std::move(pass), std::move(whole), bytes, gateInput);
@@ -148,8 +148,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfGated(Problem const& problem)
 
 Result<KernelSpec> buildGated(Problem const& problem, Offer const& offer)
 {
-    SmallChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "gated_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "gated_convolution");
 }
 
 constexpr Candidate kGatedCandidates[]{

@@ -1,7 +1,6 @@
 // Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
 // bias and epilogue in the kernel. How results are tiled are tactics.
-#include "backends/cuda/engine_product.h"
-#include "backends/cuda/engine_windows.h"
+#include "backends/cuda/engine_step.h"
 #include "backends/cuda/large_tiles_text.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -18,16 +17,6 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
     LargeTile{.columns = 64, .stages = 7, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
-};
-
-struct LargeChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &LargeChoices::tactic)};
-    }
 };
 
 //! What of a step does not depend on addresses.
@@ -87,40 +76,27 @@ class LargeProduct final : public CudaPrepared
     std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
 };
 
-//! What else a product's rows may be, and what makes it where an address is none for the copy engine.
-struct LargeRows
+//! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
+Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, LargeTile const& tile, EngineCase of,
+    std::span<TensorArg const> inputs, TensorArg const& out)
 {
-    std::optional<EngineWindows> windows;
-    std::shared_ptr<Prepared const> otherwise; //!< With the steps of the epilogue that the kernel applies.
-};
-
-Result<LargeTile> largeTileOf(LargeChoices const& choices)
-{
-    if (choices.tactic < 0 || choices.tactic >= std::ssize(kLargeTiles))
-        return badArgument("tactic {} of a large product", choices.tactic);
-    return kLargeTiles[static_cast<size_t>(choices.tactic)];
-}
-
-//! The kernel with as much of the epilogue as it takes, `own`, and steps behind it for the rest.
-Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, LargeTile const& tile,
-    StepProduct const& product, LargeRows rows, Epilogue const& own, std::span<TensorArg const> inputs,
-    TensorArg const& out)
-{
+    StepProduct const& product = of.step.product;
+    std::optional<EngineWindows>& windows = of.step.windows;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
     LargeTilesForm const form{.tile = tile,
         .type = TENON_TRY(storageOf(out.dtype)),
         .isTurnedB = matrices.isTurnedB,
         .hasBias = matrices.hasBias,
-        .hasExtra = own.extraInputs() > 0,
-        .isWindowed = rows.windows.has_value(),
-        .epilogue = TENON_TRY(largeEpilogueText(own))};
-    if (rows.windows)
-        rows.windows->boxRows = LargeTile::kRows;
+        .hasExtra = of.own.extraInputs() > 0,
+        .isWindowed = windows.has_value(),
+        .epilogue = TENON_TRY(largeEpilogueText(of.own))};
+    if (windows)
+        windows->boxRows = LargeTile::kRows;
     Module const& module = *TENON_TRY(moduleOf(device, largeTilesText(form)));
     LargeCode code{.kernel = TENON_TRY(module.function("largeTiles")),
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, matrices.depth, LargeTile::kRows},
-        .windows = rows.windows,
+        .windows = windows,
         .b = matrices.isTurnedB ? EngineMatrix{matrices.columns, matrices.depth, tile.columns}
                                 : EngineMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
         .c = {matrices.rows, matrices.columns, LargeTile::kSlotRows},
@@ -134,59 +110,38 @@ Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, Lar
     params.tilesAcross = static_cast<int>(blocksOf(matrices.columns, tile.columns));
     params.tiles = params.tilesAcross * static_cast<int>(blocksOf(matrices.rows, LargeTile::kRows));
     params.alpha = product.alpha;
-    if (rows.windows)
-        params.walk = rows.windows->walk;
+    if (windows)
+        params.walk = windows->walk;
     code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
         .block = LargeTile::kThreads,
         .sharedBytes = shared};
-    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(rows.otherwise)),
-        {product.epilogue, own.steps.size()}, inputs, out);
+    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(of.otherwise)),
+        {product.epilogue, of.own.steps.size()}, inputs, out);
 }
 
-//! By the library where extents, the GPU or addresses are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> largeProduct(CudaDevice const& device, StepProduct const& product,
-    std::span<TensorArg const> inputs, TensorArg const& out, LargeChoices const& choices)
+//! Without the engine where extents, the GPU or addresses are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> largeStep(
+    CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
-    LargeTile const tile = TENON_TRY(largeTileOf(choices));
-    if (!isForEngine(device.model(), ltShapeOf(product.shape), out.dtype))
-        return libraryProduct(device, product, inputs, out, {});
-    Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-    auto otherwise = TENON_TRY(libraryProduct(device, {product.shape, product.alpha, own}, inputs, out, {}));
-    return largeTiles(device, tile, product, {{}, std::move(otherwise)}, own, inputs, out);
+    LargeTile const& tile = kLargeTiles[TENON_TRY(positionOf(tactic, kLargeTiles.size(), "a large product"))];
+    if (!isForEngine(device.model(), ltShapeOf(step.product.shape), out.dtype))
+        return withoutEngine(device, step, step.product.epilogue, inputs, out);
+    return largeTiles(device, tile, TENON_TRY(engineCaseOf(device, std::move(step), inputs, out)), inputs, out);
 }
 
-class LargeProductKernel final : public LayerKernel
+class LargeProductKernel final : public EngineProductKernel
 {
   public:
-    LargeProductKernel(
-        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isPacked)
-        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
-          mIsPacked{isPacked}
-    {
-    }
+    using EngineProductKernel::EngineProductKernel;
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        StepProduct product = TENON_TRY(matrixProduct(args(), inputs, outputs));
-        product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
-        return largeProduct(device(), product, inputs, outputs[0], TENON_TRY(choicesOf<LargeChoices>(args())));
+        EngineStep step{asItLies(TENON_TRY(matrixProduct(args(), inputs, outputs)))};
+        return largeStep(device(), std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
-
-  private:
-    bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
-
-Result<std::unique_ptr<Kernel>> loadLargeProduct(KernelSource const& source, CudaDevice const& device)
-{
-    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
-    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
-    auto const fields = TENON_TRY(fieldsOf<MatrixMultiply>(args));
-    bool const isPacked = TENON_TRY(isEnginePacked(source, fields));
-    return std::unique_ptr<Kernel>{std::make_unique<LargeProductKernel>(
-        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
-}
 
 class LargeConvolutionKernel final : public ConvolutionKernel
 {
@@ -198,22 +153,9 @@ class LargeConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        LargeChoices const choices = TENON_TRY(choicesOf<LargeChoices>(args()));
-        if (auto const pixels = pixelProduct(layer, inputs[0], out))
-            return largeProduct(device(), *pixels, inputs, out, choices);
-        LargeTile const tile = TENON_TRY(largeTileOf(choices));
-        LargeRows rows{engineWindowsOf(layer, inputs[0], inputs[1], out), nullptr};
-        if (!rows.windows)
-            return directConvolution(device(), layer, inputs, out);
-        StepProduct const product = rows.windows->product(layer, out);
-        if (!isForEngine(device().model(), ltShapeOf(product.shape), out.dtype))
-            return directConvolution(device(), layer, inputs, out);
-        Epilogue const own = stepsOfKernel(product.epilogue, inputs, out);
-        ConvolutionShape plain = layer;
-        plain.epilogue = own;
-        rows.otherwise = TENON_TRY(directConvolution(device(), plain, inputs, out));
-        return largeTiles(device(), tile, product, std::move(rows), own, inputs, out);
+        auto step = engineStepOf(layer, inputs, outputs[0]);
+        return step ? largeStep(device(), *std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()))
+                    : directConvolution(device(), layer, inputs, outputs[0]);
     }
 };
 
@@ -233,15 +175,11 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
 {
     constexpr char kName[]{"large tiles"};
     constexpr double kMinProducts{1e9};
-    DType const type = problem.output().dtype;
-    if (majorOf(*problem.target) != kEngineMajor || (type != DType::kHALF && type != DType::kBF16))
-        return refuse(kName, "takes half precision on GPUs of compute capability 9.0");
     LtShape const shape = ltShapeOf(product);
     ProductShape const& matrices = shape.matrices;
-    if (shape.batch != 1 || shape.calls.size() != 1)
-        return refuse(kName, "takes one pair of matrices");
-    if (matrices.columns % kEngineGrain != 0 || matrices.depth % kEngineGrain != 0)
-        return refuse(kName, fmt::format("takes columns and depths that are multiples of {}", kEngineGrain));
+    for (std::string reason : {engineRefusal(problem), engineRefusal(shape)})
+        if (!reason.empty())
+            return refuse(kName, std::move(reason));
     double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
     if (products < kMinProducts)
         return refuse(kName, "smaller products do not fill the GPU");
@@ -267,14 +205,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
 
 std::variant<std::vector<Offer>, Refusal> offersOfLargeProduct(Problem const& problem)
 {
-    using nvinfer1::MatrixOperation;
     constexpr char kName[]{"large tiles"};
-    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    if (std::string reason = productRefusal(problem); !reason.empty())
+    if (std::string reason = plainProductRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
-    if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
-        return refuse(kName, "takes rows that lie behind each other, and matrices");
-    Result<ProductShape> const shape = typicalProduct(problem);
+    Result<ProductShape> const shape = typicalProduct(problem, problem.fields<MatrixMultiply>());
     if (!shape)
         return refuse(kName, shape.error().message);
     return offersOfLarge(problem, Layout::kLinear, *shape);
@@ -300,19 +234,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfLargeConvolution(Problem const
 
 Result<KernelSpec> buildLargeProduct(Problem const& problem, Offer const& offer)
 {
-    LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
-    KernelSpec spec{.kernel = "large_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
-    if (isToBePacked(problem.fields<MatrixMultiply>(), problem.constant(1) != nullptr))
-        spec.packed.push_back(TENON_TRY(packMatrices(1, *problem.constant(1))));
-    return spec;
+    return tacticSpec(
+        problem, offer, "large_product", TENON_TRY(packedColumns(problem, problem.fields<MatrixMultiply>())));
 }
 
 Result<KernelSpec> buildLargeConvolution(Problem const& problem, Offer const& offer)
 {
-    LargeChoices const choices{static_cast<int32_t>(offer.tactic)};
-    auto packed = TENON_TRY(packedFilter(problem));
-    return KernelSpec{
-        .kernel = "large_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
+    return tacticSpec(problem, offer, "large_convolution", TENON_TRY(packedFilter(problem)));
 }
 
 constexpr Candidate kLargeCandidates[]{
@@ -321,8 +249,8 @@ constexpr Candidate kLargeCandidates[]{
         .name = "large tiles",
         .offers = offersOfLargeConvolution,
         .build = buildLargeConvolution}};
-constexpr CudaKernelEntry kLargeKernels[]{
-    {"large_product", &loadLargeProduct}, {"large_convolution", &loadConvolutionKernel<LargeConvolutionKernel>}};
+constexpr CudaKernelEntry kLargeKernels[]{{"large_product", &loadPackableKernel<LargeProductKernel>},
+    {"large_convolution", &loadPackableKernel<LargeConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

@@ -8,6 +8,19 @@
 namespace tenon::cuda
 {
 
+namespace
+{
+struct TacticChoice
+{
+    int32_t tactic{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "tactic", &TacticChoice::tactic)};
+    }
+};
+} // namespace
+
 LayerKernel::LayerKernel(LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device)
     : mArgs{std::move(args)},
       mLayer{std::move(layer)},
@@ -26,6 +39,24 @@ Result<std::shared_ptr<Prepared const>> LayerKernel::prepare(
         && std::ranges::all_of(outputs, [](TensorArg const& out) { return volumeOf(out.extents) == 0; }))
         return std::shared_ptr<Prepared const>{std::make_shared<NothingToDo>()};
     return plan(inputs, outputs);
+}
+
+Result<int32_t> LayerKernel::chosenTactic() const
+{
+    return TENON_TRY(choicesOf<TacticChoice>(mArgs)).tactic;
+}
+
+KernelSpec tacticSpec(Problem const& problem, Offer const& offer, std::string kernel, std::vector<PackedWeight> packed)
+{
+    TacticChoice const choice{static_cast<int32_t>(offer.tactic)};
+    return {.kernel = std::move(kernel), .args = encodeLayerArgs(problem, offer, choice), .packed = std::move(packed)};
+}
+
+Result<size_t> positionOf(int32_t tactic, size_t count, std::string_view what)
+{
+    if (tactic < 0 || static_cast<size_t>(tactic) >= count)
+        return badArgument("tactic {} of {}", tactic, what);
+    return static_cast<size_t>(tactic);
 }
 
 void mergeAxes(std::vector<int64_t>& extents, std::vector<std::vector<int64_t>>& strides)

@@ -43,6 +43,8 @@ class LayerKernel : public Kernel
     {
         return mDevice;
     }
+    //! Of the offer that the step was made from.
+    Result<int32_t> chosenTactic() const;
     //! Whether no kernel writes an input: it may be read before those in front of this one have ended.
     bool isConstant(size_t input) const noexcept
     {
@@ -56,6 +58,12 @@ class LayerKernel : public Kernel
     CudaDevice const& mDevice;
 };
 
+//! What plans keep of an offer: a step whose kernel asks for chosenTactic().
+KernelSpec tacticSpec(
+    Problem const& problem, Offer const& offer, std::string kernel, std::vector<PackedWeight> packed = {});
+//! A tactic as a position in a table of so many; an error where it is none, as in a plan by hand. `what` has them.
+Result<size_t> positionOf(int32_t tactic, size_t count, std::string_view what);
+
 //! A factory of kernels K with the constructor of LayerKernel. No weight may be packed.
 template <typename K>
 Result<std::unique_ptr<Kernel>> loadLayerKernel(KernelSource const& source, CudaDevice const& device)
@@ -67,6 +75,17 @@ Result<std::unique_ptr<Kernel>> loadLayerKernel(KernelSource const& source, Cuda
             return badArgument("the CUDA backend cannot read weights packed as '{}'", weight.packing);
     return std::unique_ptr<Kernel>{
         std::make_unique<K>(std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device)};
+}
+
+//! The same of kernels that read a weight in an order of its own where it has been packed so, as K::isPacked says.
+template <typename K>
+Result<std::unique_ptr<Kernel>> loadPackableKernel(KernelSource const& source, CudaDevice const& device)
+{
+    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
+    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
+    bool const isPacked = TENON_TRY(K::isPacked(source, args));
+    return std::unique_ptr<Kernel>{std::make_unique<K>(
+        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
 }
 
 //! Does nothing.

@@ -192,6 +192,15 @@ std::string productRefusal(Problem const& problem)
     return epilogueObjection(problem.fields<MatrixMultiply>().epilogue, problem, kFirstExtra);
 }
 
+std::string plainProductRefusal(Problem const& problem)
+{
+    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
+    if (std::string reason = productRefusal(problem); !reason.empty())
+        return reason;
+    bool const isPlain = layer.operation0 == MatrixOperation::kNONE && layer.operation1 != MatrixOperation::kVECTOR;
+    return isPlain ? "" : "takes rows that lie behind each other, and matrices";
+}
+
 double productWork(Problem const& problem)
 {
     bool const isTurnedA = problem.fields<MatrixMultiply>().operation0 == MatrixOperation::kTRANSPOSE;

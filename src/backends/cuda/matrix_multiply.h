@@ -29,6 +29,8 @@ Result<ProductShape> productShape(
 
 //! Why no kernel of this backend can do a problem's MatrixMultiply; empty: one can.
 std::string productRefusal(Problem const& problem);
+//! The same for kernels that take rows and columns of matrices, rows as they lie.
+std::string plainProductRefusal(Problem const& problem);
 //! Multiplications at the typical shape.
 double productWork(Problem const& problem);
 

@@ -48,26 +48,20 @@ class SeparateSteps final : public CudaPrepared
     size_t mBytes;
 };
 
-class NormalizedProductKernel final : public LayerKernel
+class NormalizedProductKernel final : public EngineProductKernel
 {
   public:
-    NormalizedProductKernel(
-        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isPacked)
-        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
-          mIsPacked{isPacked}
-    {
-    }
+    using EngineProductKernel::EngineProductKernel;
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         NormalizedProduct const layer = TENON_TRY(fieldsOf<NormalizedProduct>(args()));
-        int32_t const tactic = TENON_TRY(choicesOf<EarlyChoices>(args())).tactic;
-        StepProduct product{
-            .shape = TENON_TRY(productShape(layer.product, inputs.first(kFirstExtra), outputs.first(1))),
-            .epilogue = layer.product.epilogue};
-        product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        StepProduct const product =
+            asItLies({.shape = TENON_TRY(productShape(layer.product, inputs.first(kFirstExtra), outputs.first(1))),
+                .epilogue = layer.product.epilogue});
         auto separate =
             TENON_TRY(separateSteps(layer, product, inputs, outputs[0], std::max(tactic - kFirstSeparate, 0)));
         if (tactic >= kFirstSeparate)
@@ -76,7 +70,7 @@ class NormalizedProductKernel final : public LayerKernel
         for (size_t i = 2; i < inputs.size(); ++i)
             terms = terms && (!inputs[i].present || isConstant(i));
         return normalizedEarlyProduct(device(), product, {isConstant(1), terms}, {layer.epsilon, std::move(separate)},
-            inputs, outputs[0], EarlyChoices{tactic});
+            inputs, outputs[0], tactic);
     }
 
   private:
@@ -87,35 +81,12 @@ class NormalizedProductKernel final : public LayerKernel
         Normalization const norm = layer.norm(static_cast<int32_t>(x.extents.size()));
         std::optional<Expr> const plain = norm.body({Expr::input(0), Expr{1.0}});
         auto first = TENON_TRY(rowStep(device(), *plain, inputs.first(1), x, {false}));
-        auto second = TENON_TRY(libraryProduct(device(), product, inputs.first(kFirstExtra), out, LtChoices{tactic}));
+        auto second = TENON_TRY(libraryProduct(device(), product, inputs.first(kFirstExtra), out, tactic));
         auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
         return std::shared_ptr<Prepared const>{
             std::make_shared<SeparateSteps>(std::move(first), std::move(second), bytes)};
     }
-
-    bool mIsPacked; //!< The columns of the right operand lie behind each other, whatever the layer says.
 };
-
-Result<std::unique_ptr<Kernel>> loadNormalizedProduct(KernelSource const& source, CudaDevice const& device)
-{
-    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
-    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
-    bool const isPacked = TENON_TRY(isEnginePacked(source, TENON_TRY(fieldsOf<NormalizedProduct>(args)).product));
-    return std::unique_ptr<Kernel>{std::make_unique<NormalizedProductKernel>(
-        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
-}
-
-//! The product at the typical shape.
-Result<ProductShape> typicalProduct(Problem const& problem, NormalizedProduct const& layer)
-{
-    std::vector<TensorArg> inputs;
-    for (size_t i = 0; i < kFirstExtra; ++i)
-        inputs.push_back(problem.hasInput(i)
-                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
-                : TensorArg{.present = false});
-    TensorArg const out{problem.output().dtype, Layout::kLinear, problem.typicalExtents(problem.output())};
-    return productShape(layer.product, inputs, {&out, 1});
-}
 
 std::variant<std::vector<Offer>, Refusal> offersOfNormalizedProduct(Problem const& problem)
 {
@@ -123,15 +94,13 @@ std::variant<std::vector<Offer>, Refusal> offersOfNormalizedProduct(Problem cons
     NormalizedProduct const& layer = problem.fields<NormalizedProduct>();
     if (!kRealTypes.has(problem.output().dtype))
         return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
-    Result<ProductShape> const product = typicalProduct(problem, layer);
+    Result<ProductShape> const product = typicalProduct(problem, layer.product);
     if (!product)
         return refuse(kName, product.error().message);
     LtShape const shape = ltShapeOf(*product);
     ProductShape const& matrices = shape.matrices;
-    DType const type = problem.output().dtype;
-    bool const isForTiles = majorOf(*problem.target) == kEngineMajor && (type == DType::kHALF || type == DType::kBF16)
-        && shape.batch == 1 && shape.calls.size() == 1 && problem.constant(1) != nullptr
-        && matrices.columns % kEngineGrain == 0 && matrices.depth % kEngineGrain == 0;
+    bool const isForTiles =
+        engineRefusal(problem).empty() && engineRefusal(shape).empty() && problem.constant(1) != nullptr;
     auto const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
     constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
     std::vector<Offer> offers;
@@ -148,19 +117,15 @@ std::variant<std::vector<Offer>, Refusal> offersOfNormalizedProduct(Problem cons
 
 Result<KernelSpec> buildNormalizedProduct(Problem const& problem, Offer const& offer)
 {
-    EarlyChoices const choices{static_cast<int32_t>(offer.tactic)};
-    KernelSpec spec{.kernel = "normalized_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
-    NormalizedProduct const& layer = problem.fields<NormalizedProduct>();
-    if (isToBePacked(layer.product, problem.constant(1) != nullptr))
-        spec.packed.push_back(TENON_TRY(packMatrices(1, *problem.constant(1))));
-    return spec;
+    return tacticSpec(problem, offer, "normalized_product",
+        TENON_TRY(packedColumns(problem, problem.fields<NormalizedProduct>().product)));
 }
 
 constexpr Candidate kNormalizedCandidates[]{{.layer = NormalizedProduct::kName,
     .name = "normalized tiles",
     .offers = offersOfNormalizedProduct,
     .build = buildNormalizedProduct}};
-constexpr CudaKernelEntry kNormalizedKernels[]{{"normalized_product", &loadNormalizedProduct}};
+constexpr CudaKernelEntry kNormalizedKernels[]{{"normalized_product", &loadPackableKernel<NormalizedProductKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

@@ -91,7 +91,7 @@ class PatchConvolutionKernel final : public ConvolutionKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         TensorArg const& x = inputs[0];
         TensorArg const& out = outputs[0];
@@ -105,7 +105,7 @@ class PatchConvolutionKernel final : public ConvolutionKernel
         auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, product.shape.rows * depth));
         auto copy = TENON_TRY(stridedCopies(device(), static_cast<int32_t>(tenon::bytesOf(x.dtype, 1)),
             {patchesOf(layer.window, x.extents, out.extents)}));
-        auto whole = TENON_TRY(libraryProduct(device(), product, inputs, out, choices));
+        auto whole = TENON_TRY(libraryProduct(device(), product, inputs, out, tactic));
         return std::shared_ptr<Prepared const>{
             std::make_shared<PatchStep>(std::move(copy), std::move(whole), bytes, inputs.size())};
     }
@@ -132,13 +132,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfPatches(Problem const& problem
 
 Result<KernelSpec> buildPatches(Problem const& problem, Offer const& offer)
 {
-    LtChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "patch_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "patch_convolution");
 }
 
 constexpr Candidate kPatchCandidates[]{
     {.layer = Convolution::kName, .name = "patches", .offers = offersOfPatches, .build = buildPatches}};
-constexpr CudaKernelEntry kPatchKernels[]{{"patch_convolution", &loadConvolutionKernel<PatchConvolutionKernel>}};
+constexpr CudaKernelEntry kPatchKernels[]{{"patch_convolution", &loadPackableKernel<PatchConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

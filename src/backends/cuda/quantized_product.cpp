@@ -25,16 +25,6 @@ constexpr std::array<QuantizedTile, kQuantizedTactics> kQuantizedTiles{
 constexpr size_t kTilesOfAll{2};          //!< More take the shared memory of Hopper's multiprocessors.
 constexpr int64_t kDepthOfSmallSums{256}; //!< Of int8 products, each 2^14 at most.
 
-struct QuantizedChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &QuantizedChoices::tactic)};
-    }
-};
-
 //! Where a step's kernel, and what it reads beside its operands, are.
 struct QuantizedCode
 {
@@ -174,9 +164,8 @@ class QuantizedKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        auto const choices = TENON_TRY(choicesOf<QuantizedChoices>(args()));
-        return quantizedStep(
-            device(), TENON_TRY(quantizedLayerOf(args())), choices.tactic, mTurned.get(), inputs, outputs[0]);
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        return quantizedStep(device(), TENON_TRY(quantizedLayerOf(args())), tactic, mTurned.get(), inputs, outputs[0]);
     }
 
   private:
@@ -245,10 +234,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantized(Problem const& probl
 template <typename L>
 Result<KernelSpec> buildQuantized(Problem const& problem, Offer const& offer)
 {
-    QuantizedChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "quantized_product",
-        .args = encodeLayerArgs(problem, offer, choices),
-        .packed = TENON_TRY(packQuantized(quantizedLayer(problem.fields<L>()), problem.constant(1)))};
+    return tacticSpec(problem, offer, "quantized_product",
+        TENON_TRY(packQuantized(quantizedLayer(problem.fields<L>()), problem.constant(1))));
 }
 
 template <typename L>

@@ -23,8 +23,7 @@ class SmallProductKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         StepProduct const product = TENON_TRY(matrixProduct(args(), inputs, outputs));
-        return smallProduct(
-            device(), product, isConstant(1), inputs, outputs[0], TENON_TRY(choicesOf<SmallChoices>(args())));
+        return smallProduct(device(), product, isConstant(1), inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
 };
 
@@ -39,14 +38,14 @@ class SmallConvolutionKernel final : public ConvolutionKernel
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         TensorArg const& out = outputs[0];
-        SmallChoices const choices = TENON_TRY(choicesOf<SmallChoices>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
         if (auto const product = pixelProduct(layer, inputs[0], out))
-            return smallProduct(device(), *product, isConstant(1), inputs, out, choices);
+            return smallProduct(device(), *product, isConstant(1), inputs, out, tactic);
         bool const isLast = inputs[0].layout == Layout::kChannelsLast && out.layout == Layout::kChannelsLast
             && (layer.isChannelsLast || !dependsOnOrder(inputs[1].extents));
         std::shared_ptr<Prepared const> step;
-        if (isLast && choices.tactic != kByColumns)
-            step = TENON_TRY(smallWindows(device(), layer, isConstant(1), inputs, out, choices));
+        if (isLast && tactic != kByColumns)
+            step = TENON_TRY(smallWindows(device(), layer, isConstant(1), inputs, out, tactic));
         return step != nullptr ? step : directConvolution(device(), layer, inputs, out);
     }
 };
@@ -78,13 +77,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmall(Problem const& problem, 
 
 std::variant<std::vector<Offer>, Refusal> offersOfSmallProduct(Problem const& problem)
 {
-    using nvinfer1::MatrixOperation;
     constexpr char kName[]{"small tiles"};
-    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
-    if (std::string reason = productRefusal(problem); !reason.empty())
+    if (std::string reason = plainProductRefusal(problem); !reason.empty())
         return refuse(kName, std::move(reason));
-    if (layer.operation0 != MatrixOperation::kNONE || layer.operation1 == MatrixOperation::kVECTOR)
-        return refuse(kName, "takes rows that lie behind each other, and matrices");
     std::vector<int64_t> const out = problem.typicalExtents(problem.output());
     int64_t const columns = std::max<int64_t>(out.back(), 1);
     return offersOfSmall(
@@ -119,16 +114,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfSmallConvolution(Problem const
 
 Result<KernelSpec> buildSmallProduct(Problem const& problem, Offer const& offer)
 {
-    SmallChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "small_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "small_product");
 }
 
 Result<KernelSpec> buildSmallConvolution(Problem const& problem, Offer const& offer)
 {
-    SmallChoices const choices{static_cast<int32_t>(offer.tactic)};
-    auto packed = TENON_TRY(packedFilter(problem));
-    return KernelSpec{
-        .kernel = "small_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = std::move(packed)};
+    return tacticSpec(problem, offer, "small_convolution", TENON_TRY(packedFilter(problem)));
 }
 
 constexpr Candidate kSmallCandidates[]{
@@ -138,7 +129,7 @@ constexpr Candidate kSmallCandidates[]{
         .offers = offersOfSmallConvolution,
         .build = buildSmallConvolution}};
 constexpr CudaKernelEntry kSmallKernels[]{{"small_product", &loadLayerKernel<SmallProductKernel>},
-    {"small_convolution", &loadConvolutionKernel<SmallConvolutionKernel>}};
+    {"small_convolution", &loadPackableKernel<SmallConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

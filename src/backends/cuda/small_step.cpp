@@ -13,12 +13,10 @@ namespace
 {
 constexpr uintptr_t kPiece{16}; //!< Bytes of the widest access.
 
-Result<SmallTile> smallTileOf(SmallChoices const& choices)
+Result<SmallTile> smallTileOf(int32_t tactic)
 {
-    auto const at = static_cast<size_t>(choices.tactic);
-    if (at >= kTileRows.size() * kTileParts.size())
-        return badArgument("tactic {} of a small product", choices.tactic);
-    return smallTileAt(choices.tactic);
+    TENON_TRY(positionOf(tactic, kTileRows.size() * kTileParts.size(), "a small product"));
+    return smallTileAt(tactic);
 }
 
 bool isOdd(void const* address)
@@ -210,16 +208,16 @@ bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType 
 }
 
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
-    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices)
+    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     constexpr int64_t kMaxGrid{65535};
     LtShape const shape = ltShapeOf(product.shape);
     ProductShape const& matrices = shape.matrices;
-    bool const isByColumns = choices.tactic == kByColumns;
+    bool const isByColumns = tactic == kByColumns;
     bool const isFit = isByColumns ? shape.batch == 1 && matrices.rows <= kMaxGrid : shape.batch <= kMaxGrid;
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
     int64_t const largest = std::max({matrices.rows, matrices.columns, matrices.depth, tiles * kTileParts.back()});
-    SmallTile const tile = isByColumns ? SmallTile{} : TENON_TRY(smallTileOf(choices));
+    SmallTile const tile = isByColumns ? SmallTile{} : TENON_TRY(smallTileOf(tactic));
     CudaModel const& model = device.model();
     if (matrices.isTurnedA || shape.calls.size() != 1 || !isFit || !isSmall(largest)
         || (!isByColumns && !isTileFor(model.major, model.sharedBytes, tile, out.dtype)))
@@ -232,10 +230,9 @@ Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, S
 }
 
 Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
-    SmallChoices const& choices)
+    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
-    SmallTile const tile = TENON_TRY(smallTileOf(choices));
+    SmallTile const tile = TENON_TRY(smallTileOf(tactic));
     LtShape const shape = ltShapeOf(product.shape);
     ProductShape const& matrices = shape.matrices;
     int64_t const tiles = tilesOf(matrices.rows, kTileRows[0]) * tilesOf(matrices.columns, SmallTile::kColumns);
@@ -260,10 +257,10 @@ bool areSmallWindows(ConvolutionShape const& layer, std::vector<int64_t> const& 
 }
 
 Result<std::shared_ptr<Prepared const>> smallWindows(CudaDevice const& device, ConvolutionShape const& layer,
-    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices)
+    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     TensorArg const& in = inputs[0];
-    SmallTile const tile = TENON_TRY(smallTileOf(choices));
+    SmallTile const tile = TENON_TRY(smallTileOf(tactic));
     StepProduct const product = productOf(layer, out, in.extents[1] * volumeOf(layer.window.size));
     LtShape const shape = ltShapeOf(product.shape);
     ProductShape const& matrices = shape.matrices;

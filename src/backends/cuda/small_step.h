@@ -11,16 +11,6 @@ inline constexpr std::array<int, 3> kTileRows{16, 64, 128};
 inline constexpr std::array<int, 4> kTileParts{1, 2, 4, 8}; //!< Eight blocks are what every GPU with clusters takes.
 inline constexpr int32_t kByColumns{kTileRows.size() * kTileParts.size()}; //!< The tactic without tiles.
 
-struct SmallChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &SmallChoices::tactic)};
-    }
-};
-
 //! Tiles that it takes to cover so many.
 inline int64_t tilesOf(int64_t count, int64_t tile)
 {
@@ -52,7 +42,7 @@ bool isTileFor(int32_t major, int64_t sharedBytes, SmallTile const& tile, DType 
 
 //! By the library where extents or the GPU are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, StepProduct const& product,
-    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices);
+    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! Factors of a left operand whose rows are pixels of images.
 struct SmallGate
@@ -69,8 +59,7 @@ struct SmallGate
 };
 //! By tiles, operands gated; null where extents or the GPU are others than for the tactic.
 Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
-    SmallChoices const& choices);
+    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! The first steps of an epilogue that read nothing, or tensors that lie as the result does.
 Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out);
@@ -79,6 +68,6 @@ Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, Tens
 bool areSmallWindows(ConvolutionShape const& layer, std::vector<int64_t> const& in);
 //! A convolution whose filter is channels last, too; null where extents or the GPU are others than for the tactic.
 Result<std::shared_ptr<Prepared const>> smallWindows(CudaDevice const& device, ConvolutionShape const& layer,
-    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, SmallChoices const& choices);
+    bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 } // namespace tenon::cuda

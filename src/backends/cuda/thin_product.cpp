@@ -16,16 +16,6 @@ constexpr int64_t kMaxThinDepth{ThinTilesForm::kGroupDepth * ThinTilesForm::kMax
 constexpr int64_t kMaxGatedDepth{ThinTilesForm::kGroupDepth * ThinTilesForm::kMaxGatedGroups};
 constexpr int32_t kMajorOfPairs{8}; // Copies past the registers, and products of bfloat16.
 
-struct ThinChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &ThinChoices::tactic)};
-    }
-};
-
 bool isThin(int32_t major, DType type, int64_t depth, int64_t columns, int64_t most = kMaxThinDepth)
 {
     return major >= kMajorOfPairs && (type == DType::kHALF || type == DType::kBF16) && depth > 0 && depth <= most
@@ -140,9 +130,8 @@ class ThinConvolutionKernel final : public ConvolutionKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        ThinChoices const choices = TENON_TRY(choicesOf<ThinChoices>(args()));
-        if (choices.tactic < 0 || static_cast<size_t>(choices.tactic) >= kThinColumns.size())
-            return badArgument("tactic {} of a product of little depth", choices.tactic);
+        size_t const at =
+            TENON_TRY(positionOf(TENON_TRY(chosenTactic()), kThinColumns.size(), "a product of little depth"));
         TensorArg const& out = outputs[0];
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         StepProduct const product = TENON_TRY(pixelProduct(layer, inputs[0], out));
@@ -153,8 +142,7 @@ class ThinConvolutionKernel final : public ConvolutionKernel
         Epilogue const own = ownSteps(product.epilogue, inputs, out);
         ThinCase of{matrices, isConstant(1) && (!matrices.hasBias || isConstant(2)), {}, own, nullptr};
         of.otherwise = TENON_TRY(libraryProduct(device(), {product.shape, 1.0F, own}, inputs, out, {}));
-        auto step =
-            TENON_TRY(thinTiles(device(), std::move(of), out.dtype, kThinColumns[static_cast<size_t>(choices.tactic)]));
+        auto step = TENON_TRY(thinTiles(device(), std::move(of), out.dtype, kThinColumns[at]));
         return withRest(device(), std::move(step), {product.epilogue, own.steps.size()}, inputs, out);
     }
 };
@@ -186,13 +174,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfThin(Problem const& problem)
 
 Result<KernelSpec> buildThin(Problem const& problem, Offer const& offer)
 {
-    ThinChoices const choices{static_cast<int32_t>(offer.tactic)};
-    return KernelSpec{.kernel = "thin_convolution", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+    return tacticSpec(problem, offer, "thin_convolution");
 }
 
 constexpr Candidate kThinCandidates[]{
     {.layer = Convolution::kName, .name = "thin tiles", .offers = offersOfThin, .build = buildThin}};
-constexpr CudaKernelEntry kThinKernels[]{{"thin_convolution", &loadConvolutionKernel<ThinConvolutionKernel>}};
+constexpr CudaKernelEntry kThinKernels[]{{"thin_convolution", &loadPackableKernel<ThinConvolutionKernel>}};
 } // namespace
 
 bool isGatedThin(int32_t major, DType type, int64_t depth, int64_t columns)
