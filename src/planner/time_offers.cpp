@@ -17,7 +17,8 @@ namespace tenon::planner
 
 namespace
 {
-constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
+constexpr size_t kWave{16}; //!< Kernels built at a time: their packed constants are in memory together.
+constexpr int64_t kAheadBytes{int64_t{256} << 20}; //!< Of those constants, where more kernels are built at a time.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
 constexpr double kNever{1e12};   //!< Microseconds that no other choice outweighs, and that sums can be made of.
 
@@ -105,11 +106,17 @@ class OfferTimer
         return mTrials.size();
     }
 
-    Result<Done> run(std::function<bool()> const& afterTrial)
+    //! `alongside`: what is made beside the first kernels, in any thread; may be null.
+    Result<Done> run(std::function<bool()> const& afterTrial, std::function<void()> const& alongside)
     {
         TENON_TRY(recall());
-        for (size_t first = 0; first < mTrials.size(); first += kWave)
-            TENON_TRY(runWave(std::span{mTrials}.subspan(first, std::min(kWave, mTrials.size() - first)), afterTrial));
+        for (size_t first = 0; first < mTrials.size();)
+        {
+            size_t const count = waveFrom(first);
+            std::span const wave{mTrials.data() + first, count};
+            TENON_TRY(runWave(wave, afterTrial, first == 0 ? alongside : nullptr));
+            first += count;
+        }
         if (std::ranges::any_of(mTrials, [](Trial const& trial) { return trial.failure.has_value(); }))
             TENON_TRY(stillThere());
         for (Choice& choice : mChoices)
@@ -138,6 +145,34 @@ class OfferTimer
         Choice const& choice = mChoices[trial.choice];
         return mRequest.kernels.target.hasOwnMemory && choice.offers[trial.offer].place == Place::kDevice
             && !isCustom(roleOf(trial.kernel->kernel));
+    }
+
+    //! How many trials from there on are built at a time. Of devices with memory of their own, whose kernels take a
+    //! third of a second or more to compile, so many for each thread that few are idle while the last one is made.
+    size_t waveFrom(size_t first) const
+    {
+        size_t const left = mTrials.size() - first;
+        auto const threads = static_cast<size_t>(std::max(mRequest.kernels.threads, 1));
+        if (!mRequest.kernels.target.hasOwnMemory)
+            return std::min(kWave, left);
+        size_t count{0};
+        for (int64_t bytes = 0; count < std::min(kWave * threads, left); ++count)
+        {
+            bytes += constantBytes(mTrials[first + count]);
+            if (count >= kWave && bytes > kAheadBytes)
+                break;
+        }
+        return count;
+    }
+
+    //! Of what a trial may pack.
+    int64_t constantBytes(Trial const& trial) const
+    {
+        int64_t bytes{0};
+        for (ValueId const input : mGraph.node(mChoices[trial.choice].node).inputs)
+            if (Constant const* const constant = mGraph.constantOf(input); constant != nullptr && !trial.isKnown)
+                bytes += constant->bytes();
+        return bytes;
     }
 
     //! The error of a device that a kernel has lost: all trials behind that one have failed, and say nothing of theirs.
@@ -250,12 +285,19 @@ class OfferTimer
         return values;
     }
 
-    Result<Done> runWave(std::span<Trial> wave, std::function<bool()> const& afterTrial)
+    Result<Done> runWave(
+        std::span<Trial> wave, std::function<bool()> const& afterTrial, std::function<void()> const& alongside)
     {
-        TENON_TRY(sideBySide({.count = wave.size(),
+        size_t const more = alongside ? 1 : 0;
+        TENON_TRY(sideBySide({.count = wave.size() + more,
             .threads = mRequest.kernels.threads,
             .work = [&](size_t index) -> Result<Done> {
-                Trial& trial = wave[index];
+                if (index < more)
+                {
+                    alongside();
+                    return Done{};
+                }
+                Trial& trial = wave[index - more];
                 if (trial.isKnown)
                     return Done{};
                 Choice const& choice = mChoices[trial.choice];
@@ -433,6 +475,13 @@ class SeamTimer
         return mCopies.size();
     }
 
+    //! Has a copy's kernel compiled, which all of them share, and which takes longer than any other.
+    void compile() const
+    {
+        if (!mCopies.empty() && !isKnown(mCopies.begin()->first))
+            static_cast<void>(prepared(mCopies.begin()->first)); // Its failure is told when it is to run.
+    }
+
     Result<Done> run(std::function<bool()> const& afterTrial)
     {
         for (auto const& [copy, values] : mCopies)
@@ -459,16 +508,27 @@ class SeamTimer
         return copy;
     }
 
+    TimedTactics::Key entryOf(Copy const& copy) const
+    {
+        KeyWriter key;
+        key.add("copy");
+        key.add(mRequest.hostThreads);
+        key.add(copy.first, mOther, copy.second);
+        return TimedTactics::keyOf(key.take());
+    }
+
+    bool isKnown(Copy const& copy) const
+    {
+        TimedTactics const* const tactics = mRequest.known.tactics;
+        return tactics != nullptr && tactics->find(entryOf(copy)).has_value();
+    }
+
     Result<double> knownTimeOf(Copy const& copy)
     {
         KnownTimes const& known = mRequest.known;
         if (known.tactics == nullptr)
             return timeOf(copy);
-        KeyWriter key;
-        key.add("copy");
-        key.add(mRequest.hostThreads);
-        key.add(copy.first, mOther, copy.second);
-        TimedTactics::Key const entry = TimedTactics::keyOf(key.take());
+        TimedTactics::Key const entry = entryOf(copy);
         if (auto const found = known.tactics->find(entry))
             return static_cast<double>(found->milliseconds) * 1000.0;
         Result<double> const time = timeOf(copy);
@@ -479,18 +539,30 @@ class SeamTimer
         return static_cast<double>(milliseconds) * 1000.0;
     }
 
-    Result<double> timeOf(Copy const& copy)
+    struct PreparedCopy
     {
-        TensorArg const from{copy.first, Layout::kLinear, copy.second};
-        TensorArg const to{copy.first, mOther, copy.second};
+        TensorArg from;
+        TensorArg to;
+        std::unique_ptr<Kernel> kernel;
+        std::shared_ptr<Prepared const> step;
+    };
+    Result<PreparedCopy> prepared(Copy const& copy) const
+    {
+        PreparedCopy made{{copy.first, Layout::kLinear, copy.second}, {copy.first, mOther, copy.second}, {}, {}};
         KernelSpec const spec = mRequest.kernels.backend.reorder();
         KernelSource const source{.kernel = spec.kernel, .args = spec.args, .weights = {{}}, .layer = "reorder"};
-        std::unique_ptr<Kernel> const kernel = TENON_TRY(mRequest.device.load(source));
-        auto const prepared = TENON_TRY(kernel->prepare({&from, 1}, {&to, 1}, mRequest.hostThreads));
+        made.kernel = TENON_TRY(mRequest.device.load(source));
+        made.step = TENON_TRY(made.kernel->prepare({&made.from, 1}, {&made.to, 1}, mRequest.hostThreads));
+        return made;
+    }
+
+    Result<double> timeOf(Copy const& copy)
+    {
+        PreparedCopy const made = TENON_TRY(prepared(copy));
         TrialOperands operands{mMemory};
-        TENON_TRY(operands.addInput(from));
-        TENON_TRY(operands.addOutput(to));
-        Launch const launch = TENON_TRY(operands.launch(*prepared));
+        TENON_TRY(operands.addInput(made.from));
+        TENON_TRY(operands.addOutput(made.to));
+        Launch const launch = TENON_TRY(operands.launch(*made.step));
         return measure(mRequest.device, {&launch, 1}, {.runs = kLeastRuns, .hostThreads = mRequest.hostThreads});
     }
 
@@ -508,7 +580,8 @@ Result<Done> timeOffers(TimingRequest const& request, Choices& choices, SeamCost
     OfferTimer offers{request, choices, memory};
     SeamTimer copies{request, seams, memory};
     listener.start(offers.trials() + copies.trials());
-    TENON_TRY(offers.run(listener.afterTrial));
+    std::function<void()> const compile = [&] { copies.compile(); };
+    TENON_TRY(offers.run(listener.afterTrial, request.kernels.target.hasOwnMemory ? compile : nullptr));
     return copies.run(listener.afterTrial);
 }
 

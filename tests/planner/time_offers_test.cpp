@@ -28,7 +28,9 @@ struct TrialClock
     std::string broken;
     bool isLost{false};
     std::map<std::string, int32_t, std::less<>> loads;
+    std::mutex mutex; //!< Of the loads, which may be many threads'.
     int32_t runs{0};
+    std::map<std::string, int32_t, std::less<>> loadsBeforeRuns;
 };
 
 class TrialStep final : public HostPrepared
@@ -100,6 +102,7 @@ class TrialDevice final : public HostDevice
     }
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
     {
+        std::scoped_lock const lock{mClock.mutex};
         ++mClock.loads[std::string{source.kernel}];
         return std::unique_ptr<Kernel>{std::make_unique<TrialKernel>(mClock, std::string{source.kernel})};
     }
@@ -115,7 +118,8 @@ class TrialDevice final : public HostDevice
     {
         for (Launch const& launch : launches)
         {
-            ++mClock.runs;
+            if (mClock.runs++ == 0)
+                mClock.loadsBeforeRuns = mClock.loads;
             (*options.observer)(launch, static_cast<TrialStep const&>(*launch.prepared).time);
         }
         return Done{};
@@ -178,7 +182,8 @@ class TimedSelection : public testing::Test
         options.progress = progress;
         if (isTimed)
             options.timing.device = &device;
-        return makePlan(*graph, backend, fakeTarget(), std::move(options));
+        options.threads = threads;
+        return makePlan(*graph, backend, target, std::move(options));
     }
     static std::string candidates(Plan const& plan)
     {
@@ -190,6 +195,8 @@ class TimedSelection : public testing::Test
 
     TrialClock clock{{{"believed", 50.0}, {"underrated", 5.0}, {"reorder!", 3.0}}, {}, {}};
     TrialDevice device{clock};
+    Target target{fakeTarget()};
+    int32_t threads{1};
     Progress* progress{nullptr};
 };
 
@@ -213,6 +220,34 @@ TEST_F(TimedSelection, likeStepsAreMeasuredOnce)
     ASSERT_TRUE(plan(twoCandidates(), true));
     EXPECT_EQ(clock.loads["believed"], 1);
     EXPECT_EQ(clock.loads["underrated"], 1);
+}
+
+//! Compiling takes longer than running: threads that were done would wait for the last one of each few.
+TEST_F(TimedSelection, devicesWithMemoryOfTheirOwnGetManyKernelsBeforeTheFirstRun)
+{
+    constexpr size_t kTactics{40};
+    constexpr size_t kOfThread{16};
+    Backend const backend{"fake",
+        {{"Unary", "believed",
+            [](Problem const& problem) -> Answer {
+                std::vector<Offer> offers(kTactics, trialOffer(problem, Layout::kLinear, 1.0));
+                for (size_t i = 0; i < offers.size(); ++i)
+                    offers[i].tactic = static_cast<int64_t>(i);
+                return offers;
+            },
+            &buildTrial}}};
+    target.hasOwnMemory = true;
+    for (auto const& [count, expected] : {std::pair{4, kTactics}, std::pair{1, kOfThread}})
+    {
+        clock.loads.clear();
+        clock.runs = 0;
+        threads = count;
+        Result<Plan> const timed = plan(backend, true);
+        ASSERT_TRUE(timed) << timed.error().message;
+        EXPECT_EQ(clock.loadsBeforeRuns["believed"], expected) << count << " threads";
+        EXPECT_EQ(clock.loadsBeforeRuns["reorder"], 1) << "all copies share a kernel, made beside the others";
+        EXPECT_EQ(clock.loads["believed"], kTactics);
+    }
 }
 
 TEST_F(TimedSelection, offersThatCannotRunDropOut)

@@ -7,7 +7,9 @@
 #include "base/sha256.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
+#include <set>
 
 namespace tenon::cuda
 {
@@ -18,8 +20,12 @@ namespace fs = std::filesystem;
 
 struct Loaded
 {
+    using Key = std::pair<CudaDevice const*, std::string>; //!< Device and digest.
+
     std::mutex mutex;
-    std::map<std::pair<CudaDevice const*, std::string>, std::unique_ptr<Module>> all; //!< By device and digest.
+    std::map<Key, std::unique_ptr<Module>> all;
+    std::set<Key> underWay; //!< What a thread makes: others that want the same wait for it.
+    std::condition_variable isMade;
     std::map<void*, unsigned> shared; //!< What kernels of these may be launched with at most.
 };
 
@@ -28,6 +34,29 @@ Loaded& loaded()
     static auto* const instance = new Loaded; // Never destroyed: engines of static objects run late.
     return *instance;
 }
+
+//! A module that this thread makes, whether it succeeds or not.
+class UnderWay
+{
+  public:
+    explicit UnderWay(Loaded::Key const& key)
+        : mKey{key}
+    {
+    }
+    ~UnderWay()
+    {
+        {
+            std::scoped_lock const lock{loaded().mutex};
+            loaded().underWay.erase(mKey);
+        }
+        loaded().isMade.notify_all();
+    }
+    UnderWay(UnderWay const&) = delete;
+    UnderWay& operator=(UnderWay const&) = delete;
+
+  private:
+    Loaded::Key const& mKey;
+};
 
 std::string digestOf(std::string const& text)
 {
@@ -131,23 +160,18 @@ Result<Done> launchCode(CudaCall const& at, void* function, Grid const& grid, vo
 
 Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source)
 {
-    std::pair key{&device, digestOf(source)};
+    Loaded::Key const key{&device, digestOf(source)};
+    for (std::unique_lock lock{loaded().mutex};; loaded().isMade.wait(lock))
     {
-        std::scoped_lock const lock{loaded().mutex};
         if (auto const found = loaded().all.find(key); found != loaded().all.end())
             return found->second.get();
+        if (loaded().underWay.insert(key).second)
+            break;
     }
+    UnderWay const underWay{key};
     void* const handle = TENON_TRY(makeModule(device, source)); // Without the lock: it takes a tenth of a second.
     std::scoped_lock const lock{loaded().mutex};
-    std::unique_ptr<Module>& kept = loaded().all[std::move(key)];
-    if (kept != nullptr) // Another thread was faster.
-    {
-        Current const current{device};
-        static_cast<void>(device.api().cuModuleUnload(handle));
-    }
-    else
-        kept.reset(new Module{device, handle});
-    return kept.get();
+    return (loaded().all[key] = std::unique_ptr<Module>{new Module{device, handle}}).get();
 }
 
 fs::path binaryFolder()
