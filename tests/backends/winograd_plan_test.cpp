@@ -8,7 +8,8 @@ namespace tenon::test
 
 namespace
 {
-cpu::WinogradPlan planOf(int64_t channels, int64_t maps, int64_t height, int64_t width, int32_t lanes)
+cpu::WinogradPlan planOf(
+    int64_t channels, int64_t maps, int64_t height, int64_t width, int32_t lanes, double directRate = 1.0)
 {
     Convolution layer;
     layer.nbOutputMaps = maps;
@@ -16,7 +17,7 @@ cpu::WinogradPlan planOf(int64_t channels, int64_t maps, int64_t height, int64_t
     layer.stride = layer.dilation = {2, {1, 1}};
     layer.prePadding = layer.postPadding = {2, {1, 1}};
     std::vector<int64_t> const in{1, channels, height, width};
-    return cpu::planWinograd(layer, cpu::geometryOf(layer, in, {1, maps, height, width}), lanes);
+    return cpu::planWinograd(layer, cpu::geometryOf(layer, in, {1, maps, height, width}), lanes, directRate);
 }
 } // namespace
 
@@ -40,6 +41,14 @@ TEST(CpuWinogradPlan, manyLanesDoNotReadWhatOthersHaveJustWritten)
     EXPECT_EQ(middle.side, 2);
     EXPECT_TRUE(middle.isApart);
     EXPECT_EQ(planOf(256, 256, 14, 14, 16).side, 0);
+}
+
+//! Tiles of two save about as much as pairs of bfloat16 do, tiles of four more.
+TEST(CpuWinogradPlan, fasterProductsNeedItLess)
+{
+    EXPECT_EQ(planOf(64, 64, 56, 56, 2, 1.9).side, 4);
+    EXPECT_EQ(planOf(256, 256, 14, 14, 1, 1.9).side, 0);
+    EXPECT_EQ(planOf(256, 256, 14, 14, 2, 1.9).side, 0);
 }
 
 TEST(CpuWinogradPlan, fewTilesOfManyMapsAreShared)

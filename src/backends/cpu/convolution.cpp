@@ -42,7 +42,7 @@ class PreparedConvolution final : public LineStep
             mZeros.resize(static_cast<size_t>(mGeometry.channels), T{});
         if (!mLoaded->weights)
             mPackedFloats = mGeometry.groups * packedSize(mDepth, mapsOfGroup());
-        mLaneFloats = gemmScratch<T>(mDepth, !mLoaded->weights);
+        mLaneFloats = gemmScratch<T>({mSize.rows, mapsOfGroup(), mDepth}, !mLoaded->weights);
         mForm.canFollow = mGeometry.isDirect;
         constexpr size_t kCacheLine{64};
         size_t const staged =
@@ -192,6 +192,9 @@ class PreparedConvolution final : public LineStep
     std::vector<T> mZeros;
 };
 
+//! A pair of products at a time, less what their panels cost.
+constexpr double kDotRate{1.9};
+
 Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
 {
     TensorArg const& x = from.inputs[0];
@@ -221,7 +224,9 @@ Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
     // AMX multiplies bfloat16 so much faster than floats that what minimal filtering saves is less.
     bool const isByAmx = x.dtype == DType::kBF16 && usesAmxBfloats();
     bool const isKnown = from.loaded->weights.has_value();
-    WinogradPlan const plan = isByAmx || !isKnown ? WinogradPlan{} : planWinograd(from.layer(), geometry, from.threads);
+    double const directRate = x.dtype == DType::kBF16 && usesBfloatDots() ? kDotRate : 1.0;
+    WinogradPlan const plan =
+        isByAmx || !isKnown ? WinogradPlan{} : planWinograd(from.layer(), geometry, from.threads, directRate);
     if (plan.side != 0)
         return winogradStep(from.loaded, x.dtype, geometry, plan, std::move(epilogue), hasBias, from.threads);
     return withStorage(x.dtype, [&]<typename T>(T) {

@@ -81,7 +81,9 @@ class VolumeProducts
           mWindow{window},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
-          mMemory{threads, gemmScratch<T>(mLoaded->depth())},
+          mMemory{threads,
+              gemmScratch<T>({mPlanes.images * mPlanes.outDepth * mWindow.outHeight * mWindow.outWidth, mLoaded->maps,
+                  mLoaded->depth()})},
           mZeros(static_cast<size_t>(mPlanes.width()), T{})
     {
     }

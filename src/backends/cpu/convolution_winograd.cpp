@@ -215,7 +215,7 @@ Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t ma
     return static_cast<float const*>(kept.get());
 }
 
-WinogradPlan planWinograd(Convolution const& layer, Geometry const& g, int32_t threads)
+WinogradPlan planWinograd(Convolution const& layer, Geometry const& g, int32_t threads, double directRate)
 {
     GemmWindow const& w = g.window;
     bool const isThree = w.kernelHeight == 3 && w.kernelWidth == 3;
@@ -228,7 +228,7 @@ WinogradPlan planWinograd(Convolution const& layer, Geometry const& g, int32_t t
     constexpr double kTaps{9.0};
     constexpr double kTransforms{0.9}; // They take a tenth.
     auto const pixels = static_cast<double>(images * w.outHeight * w.outWidth);
-    double least = kTransforms * kTaps * (pixels / static_cast<double>(lanes) + kPerWeight);
+    double least = kTransforms * kTaps * (pixels / static_cast<double>(lanes) + kPerWeight) / directRate;
     for (int64_t const side : {kSmallSide, kLargeSide})
     {
         int64_t const tiles = images * tilesOf(w.outHeight, side) * tilesOf(w.outWidth, side);

@@ -35,8 +35,9 @@ struct WinogradPlan
     int64_t side{0};    //!< Of its tiles; 0: it is faster as it is.
     bool isApart{true}; //!< Each lane takes tiles of its own through all steps; else lanes share transformed tiles.
 };
-//! What is best for a convolution of these extents on so many lanes.
-WinogradPlan planWinograd(Convolution const& layer, Geometry const& geometry, int32_t threads);
+//! What is best for a convolution of these extents on so many lanes. `directRate`: how much faster the products of the
+//! convolution as it is are than those of floats.
+WinogradPlan planWinograd(Convolution const& layer, Geometry const& geometry, int32_t threads, double directRate);
 
 //! `type`: of the tensors and weights.
 Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,

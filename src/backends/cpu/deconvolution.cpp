@@ -125,7 +125,8 @@ Step deconvolutionStep(
                 storageFunctions<T>().runGemm(gemm, all, scratch);
             }
     };
-    return sharedStep({f.images * f.height}, LaneMemory{from.threads, gemmScratch<T>(f.channels)}, run);
+    return sharedStep({f.images * f.height},
+        LaneMemory{from.threads, gemmScratch<T>({f.width, f.kernelWidth * f.maps, f.channels})}, run);
 }
 
 //! Lines of windows: one product, what follows sums on whole vectors of it, and each window's lines to their places.

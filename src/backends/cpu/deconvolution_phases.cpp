@@ -298,7 +298,8 @@ Step stepOfPhases(StepSource<LoadedPhases> const& from)
     GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
         from.layer().epilogue, Deconvolution::kFirstExtra, from.inputs, out, plainAxes(out.extents.size())));
     return withStorage(out.dtype, [&]<typename T>(T) {
-        LaneMemory const memory{from.threads, gemmScratch<T>(from.loaded->mostDepth())};
+        LaneMemory const memory{
+            from.threads, gemmScratch<T>({form.out[3], from.loaded->maps, from.loaded->mostDepth()})};
         Items const lines{form.out[0] * form.out[2]};
         LinesByPhase<T> run{from.loaded, std::move(form), std::move(epilogue)};
         return planes.isAsItIs ? sharedStep(lines, memory, std::move(run))

@@ -52,16 +52,17 @@ bool usesBfloatDots() noexcept
 }
 
 template <typename T>
-int64_t gemmScratch(int64_t depth, bool hasPanels) noexcept
+int64_t gemmScratch(GemmSize const& size, bool hasPanels) noexcept
 {
     if (kIsFloat<T>)
         return 0;
-    int64_t const columns = hasPanels ? 0 : kMaxTileVectors * kPanel;
-    int64_t const floats = ((kMaxTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
+    int64_t const stored = kMaxTileRows * size.depth + kPanel; // The rows of a tile on panels as they are stored.
+    int64_t const needed = std::max(stored, widenedForm(size, hasPanels).floats());
+    int64_t const floats = (needed + kPanel - 1) / kPanel * kPanel;
     if (hasPanels || !usesAmx<T>())
         return floats;
     int64_t const parts = amxParts<T>();
-    int64_t const registers = parts * amxSteps(depth * static_cast<int64_t>(sizeof(T)));
+    int64_t const registers = parts * amxSteps(size.depth * static_cast<int64_t>(sizeof(T)));
     return std::max(floats, amxScratch(registers, registers, parts) / static_cast<int64_t>(sizeof(float)));
 }
 
@@ -72,7 +73,7 @@ int64_t rowGrain() noexcept
 }
 
 #define TENON_ROW(T)                                                                                                   \
-    template int64_t gemmScratch<T>(int64_t, bool) noexcept;                                                           \
+    template int64_t gemmScratch<T>(GemmSize const&, bool) noexcept;                                                   \
     template int64_t rowGrain<T>() noexcept
 TENON_FOR_EACH_STORAGE(TENON_ROW);
 #undef TENON_ROW

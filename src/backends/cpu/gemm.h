@@ -101,11 +101,66 @@ struct Gemm
 inline constexpr int64_t kMaxTileRows{12};
 inline constexpr int64_t kMaxTileVectors{4};
 
-//! Floats of memory that a lane needs for a product of this depth under the active instruction set, a whole number of
-//! cache lines: where T is no float, the rows of a tile and, unless b is given, the panels of a block stand there as
-//! floats, or both as AMX wants them.
+//! What lanes share.
+struct GemmSize
+{
+    int64_t rows{0};
+    int64_t columns{0};
+    int64_t depth{1};
+    int64_t perRow{1}; //!< Elements of a that a row has and the rows before it do not.
+};
+
+//! How much of a product that is not stored in floats stands in memory as floats at once: rows, the panels of a block
+//! and sums, less than half of a second cache of a megabyte.
+struct WidenedForm
+{
+    static constexpr int64_t kSumsAtOnce{48}; //!< Rows whose sums of a block stay in the nearest cache.
+
+    int64_t parts{1}; //!< Of the depth, one after the other.
+    int64_t depth{0}; //!< Of one of them.
+    int64_t rows{0};
+    int64_t columns{0}; //!< Of sums: a block's, or, with several parts, of as many as wait for the next one.
+    int64_t panelFloats{0};
+    bool isOneBlock{false}; //!< Its panels stay there for all rows, of which the fewer then stand there.
+
+    constexpr int64_t sumFloats() const noexcept
+    {
+        return (parts > 1 ? rows : kSumsAtOnce) * columns;
+    }
+    constexpr int64_t floats() const noexcept
+    {
+        return panelFloats + sumFloats() + rows * depth + kPanel;
+    }
+};
+//! `hasPanels`: those are floats already, of the whole depth.
+constexpr WidenedForm widenedForm(GemmSize const& size, bool hasPanels) noexcept
+{
+    constexpr int64_t kMostDepth{512};
+    constexpr int64_t kRowFloats{int64_t{48} << 10};
+    constexpr int64_t kLeastRows{96}; // Panels become floats for so many, which then costs little beside the products.
+    constexpr int64_t kMostRows{240};
+    constexpr int64_t kMostColumns{256};
+    constexpr int64_t kBlock{kMaxTileVectors * kPanel};
+    WidenedForm form;
+    form.parts = hasPanels || size.depth <= kMostDepth ? 1 : (size.depth + kMostDepth - 1) / kMostDepth;
+    form.depth = (size.depth + form.parts - 1) / form.parts;
+    form.isOneBlock = form.parts == 1 && size.columns <= kBlock;
+    int64_t const floats = form.isOneBlock ? kRowFloats / 4 : kRowFloats;
+    int64_t const fitting = form.depth > 0 ? floats / form.depth : kMostRows;
+    int64_t const least = hasPanels || form.isOneBlock ? 2 * kMaxTileRows : kLeastRows;
+    int64_t const most = fitting < least ? least : fitting < kMostRows ? fitting : kMostRows;
+    form.rows = size.rows < most ? size.rows : most;
+    int64_t const needed = panelsOf(size.columns) * kPanel;
+    form.columns = form.parts == 1 ? kBlock : needed < kMostColumns ? needed : kMostColumns;
+    form.panelFloats = hasPanels ? 0 : kBlock * form.depth;
+    return form;
+}
+
+//! Floats of memory that a lane needs for its share of such a product under the active instruction set, a whole number
+//! of cache lines: where T is no float, rows, sums and, unless b is given, the panels of a block stand there as floats,
+//! or rows and panels as AMX wants them.
 template <typename T>
-int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept;
+int64_t gemmScratch(GemmSize const& size, bool hasPanels = false) noexcept;
 
 //! Whether products of bfloat16 go by pairs of elements (AVX512-BF16): where the instruction set may be used, and has
 //! been measured to be faster than products of floats, once per process. Some machines do it at half the rate.
@@ -124,14 +179,6 @@ inline constexpr int64_t kRowGrain{12};
 template <typename T>
 int64_t rowGrain() noexcept;
 
-//! What lanes share.
-struct GemmSize
-{
-    int64_t rows{0};
-    int64_t columns{0};
-    int64_t depth{1};
-    int64_t perRow{1}; //!< Elements of a that a row has and the rows before it do not.
-};
 GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
 
 } // namespace tenon::cpu

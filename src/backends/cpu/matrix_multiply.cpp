@@ -126,7 +126,7 @@ class PreparedProduct final : public HostPrepared
                 packedSize(mShapes.depth, mShapes.columns) * static_cast<int64_t>(mShapes.batch.packed.size());
         if (mShapes.isTransposedA)
             mTurnedElements = mShapes.rows * mShapes.depth * static_cast<int64_t>(mShapes.batch.a.size());
-        mLaneFloats = gemmScratch<T>(mShapes.depth, !mLoaded->weights);
+        mLaneFloats = gemmScratch<T>({mShapes.rows, mShapes.columns, mShapes.depth}, !mLoaded->weights);
     }
     bool isCollective() const noexcept override
     {

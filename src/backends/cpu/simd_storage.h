@@ -212,6 +212,17 @@ TENON_INLINE void widenRow(T const* from, float* to, int64_t n)
         store(to + i, load(from + i, firstLanes(n - i)));
 }
 
+//! The same, and nothing behind them.
+template <typename T>
+TENON_INLINE void widenExactly(T const* from, float* to, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        store(to + i, load(from + i));
+    if (i < n)
+        store(to + i, load(from + i, firstLanes(n - i)), firstLanes(n - i));
+}
+
 TENON_INLINE void widenFour(float const* from, float* to)
 {
     _mm_storeu_ps(to, _mm_loadu_ps(from));
