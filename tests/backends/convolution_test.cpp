@@ -118,6 +118,15 @@ TEST(CpuConvolution, windows)
     expectForm({{2, 9, 3, 75}, 24, {1, 3}, 1, {1, 1}, {1, 2}, {0, 1}, {0, 0}});
 }
 
+//! In float16 and bfloat16 these become floats by parts of a depth that ends within a tap, by rows of which there are
+//! several passes, and by columns whose sums do not all wait at once.
+TEST(CpuConvolution, partsOfTheDepth)
+{
+    expectForm({{1, 100, 9, 21}, 290, {3, 3}, 1, {2, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 530, 14, 11}, 20, {1, 1}});
+    expectForm({{2, 40, 16, 17}, 9, {1, 1}});
+}
+
 //! Windows of whole packs of channels, some beside the image, so few that GPUs share out their depth.
 TEST(CpuConvolution, fewWindows)
 {

@@ -59,6 +59,23 @@ TEST(CpuProduct, vectors)
     expectKernels(layer, {input(randomTensor({3, 7, 20})), weight(randomTensor({3, 20}))}, "panels");
 }
 
+//! As float16 and bfloat16 become floats: rows in several passes, the depth in parts, more columns than have sums there.
+TEST(CpuProduct, manyRowsAndDeepOnes)
+{
+    for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{{251, 1030, 37}, {300, 70, 64}, {110, 520, 330}})
+        for (bool const isBiased : {false, true})
+        {
+            SCOPED_TRACE(fmt::format("{} x {} x {}, {}", m, k, n, isBiased));
+            MatrixMultiply layer;
+            layer.alpha = isBiased ? 1.0F : 0.5F;
+            layer.epilogue.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kRelu}};
+            expectKernels(layer,
+                {input(randomTensor({m, k})), weight(randomTensor({k, n})),
+                    isBiased ? weight(randomTensor({n})) : absent(), input(randomTensor({m, n}))},
+                "panels");
+        }
+}
+
 TEST(CpuProduct, epilogues)
 {
     for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
