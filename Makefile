@@ -36,7 +36,7 @@ SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $
 SERVING_TESTS := "tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray
 ifdef SHORT
 SERVING_TESTS := "$(addprefix tests/serving/,$(addprefix server/test_,faults.py held.py hostile.py hostile_folders.py) \
-    test_extents.py)"
+    test_extents.py test_unhurried.py)"
 endif
 
 .PHONY: help setup configure libraries program build demo docs models clean format

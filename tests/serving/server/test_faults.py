@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import fcntl
 import http.client
 import json
 import pathlib
@@ -324,6 +325,19 @@ def test_a_full_disk_for_logs_loses_only_the_logs(plan: pathlib.Path) -> None:
         assert server.ask("POST", INFER, b"{")[0] == 400
         server.process.terminate()
         assert server.process.wait(hosted.PATIENCE) == 0
+
+
+def test_a_log_that_nobody_reads_keeps_nobody_waiting(plan: pathlib.Path) -> None:
+    with hosted.Running(plan) as server:
+        fcntl.fcntl(server.process.stderr, fcntl.F_SETPIPE_SZ, 4096)  # For some forty lines.
+        for _ in range(200):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.sendall(b"NONE / HTTP/1.1\r\n\r\n")
+                client.settimeout(hosted.PATIENCE)
+                assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert server.infer([ONE])[0] == 200 and call(server).shape == (1, 4)
+        status, logged = server.stop()
+    assert status == 0 and logged.count("A request that is none") == 200 and "2 accepted, 2 answered" in logged
 
 
 def test_a_plan_that_carries_code_needs_leave(tmp_path: pathlib.Path) -> None:

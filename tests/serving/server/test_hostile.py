@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import http.client
 import json
 import pathlib
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ import numpy as np
 import pytest
 import tensorrt as trt
 from tenon.serving.server import connections
+from tritonclient.grpc import service_pb2
 
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
 BODY = json.dumps({"inputs": [ONE]}).encode()
@@ -404,3 +407,50 @@ def test_a_message_that_is_none_does_not_end_a_stream(served: hosted.Running) ->
         stream = channel.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer")
         found = list(stream(iter([good, b"\x0a\x05smal", good]), timeout=hosted.PATIENCE))
     assert [b"Error parsing message" in each for each in found] == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["n" * 100_000, "\U0001f600" * 10_000])
+def test_a_name_that_is_longer_than_an_answer_is_told_in_part(served: hosted.Running, name: str) -> None:
+    requests = {
+        "ModelInfer": service_pb2.ModelInferRequest(model_name=name, inputs=[{"name": "x"}]),
+        "SystemSharedMemoryRegister": service_pb2.SystemSharedMemoryRegisterRequest(name=name, key=name, byte_size=1),
+    }
+    for method, request in requests.items():
+        with grpc.insecure_channel(f"127.0.0.1:{served.grpc_port}") as channel:
+            with pytest.raises(grpc.RpcError) as refused:
+                channel.unary_unary(f"/inference.GRPCInferenceService/{method}")(
+                    request.SerializeToString(), timeout=hosted.PATIENCE
+                )
+        assert refused.value.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT), method
+        assert name[:50] in refused.value.details()
+
+
+def test_an_idle_connection_of_http_stays_as_long_as_patience_says(tmp_path: pathlib.Path) -> None:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), "--patience", "7") as server:
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=hosted.PATIENCE)
+        client.request("GET", "/v2")
+        client.getresponse().read()
+        own = client.sock
+        time.sleep(5.5)  # uvicorn's own limit is 5.
+        client.request("GET", "/v2")
+        assert client.getresponse().read() and client.sock is own
+        begun = time.monotonic()
+        assert own.recv(1) == b"" and 6 < time.monotonic() - begun < 60
+        client.close()
+
+
+def test_who_has_no_call_of_grpc_leaves_his_place_to_others(tmp_path: pathlib.Path) -> None:
+    """With half a frame of whatever kind: whoever makes no call is not asked whether he lives."""
+    frame = struct.Struct(">xHBBI")  # Of a length below 65,536.
+    halves = (b"", frame.pack(16, 1, 4, 1) + b"abc", b"\0\0", frame.pack(8, 6, 0, 0) + b"ab")
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), "--patience", "2", "--max-connections", "8") as server:
+        with contextlib.ExitStack() as stack:
+            idle = []
+            for half in halves * 2:
+                client = socket.create_connection(("127.0.0.1", server.grpc_port), timeout=hosted.PATIENCE)
+                idle.append(stack.enter_context(client))
+                client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame.pack(0, 4, 0, 0) + half)
+            for client in idle:
+                with contextlib.suppress(ConnectionResetError):
+                    while client.recv(1 << 12):
+                        pass

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import ipaddress
 import logging
+import os
 import pathlib
 import signal
 import sys
@@ -11,9 +12,11 @@ from collections.abc import Callable, Sequence
 
 from .fitting import free_memory
 from .turns import take_short_turns
+from .unhurried import Unhurried
 
 _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
 _LEAST_PATIENCE = 0.1
+_LAST_LINES = 1.0  # Seconds that the log's reader has at the end.
 _SHARE = 0.25  # Of the free memory, for what callers hold.
 
 
@@ -155,12 +158,14 @@ async def serve(asked: argparse.Namespace) -> None:
             http=connections.patient(asked.patience, held),
             ws="none",
             lifespan="off",
+            log_config=None,  # Its lines go where all others do.
             log_level="warning",
             access_log=False,
             proxy_headers=False,
             server_header=False,
             date_header=False,
             limit_concurrency=asked.max_connections,
+            timeout_keep_alive=asked.patience,
             timeout_graceful_shutdown=asked.grace,
             ssl_certfile=asked.tls_cert,
             ssl_keyfile=asked.tls_key,
@@ -201,8 +206,10 @@ async def serve(asked: argparse.Namespace) -> None:
 def main() -> int:
     asked = options(sys.argv[1:])
     del sys.argv[1:]  # KServe reads them when it is imported.
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    lines = Unhurried(sys.stderr.fileno())
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[lines])
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Whose lines are about callers, and wait for the log's reader.
     try:
         import kserve  # noqa: F401
         import uvloop
@@ -219,6 +226,8 @@ def main() -> int:
     except (OSError, Unusable, ValueError) as error:
         print(f"tenon serve: {error}", file=sys.stderr)
         return 1
+    finally:
+        lines.finish(_LAST_LINES)
     return 0
 
 

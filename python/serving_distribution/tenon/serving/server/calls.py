@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -29,6 +30,7 @@ _CODES = {
     504: grpc.StatusCode.DEADLINE_EXCEEDED,
 }
 _OPEN = ("ServerLive", "ServerReady")
+_MOST_TOLD = 6000  # Bytes of a status: gRPC's clients have 8 KB for all that stands around a message.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,4 +163,9 @@ async def _abort(context: Any, error: Exception) -> None:
     if isinstance(error, QueueFull):
         code = grpc.StatusCode.RESOURCE_EXHAUSTED
         context.set_trailing_metadata((("retry-after", f"{error.retry_after:.3f}"),))
-    await context.abort(code, str(error))
+    await context.abort(code, _short(str(error)))
+
+
+def _short(text: str) -> str:
+    """Of a status that is longer than a client takes, its head: a character is up to 12 bytes on the way."""
+    return text if len(quote(text)) <= _MOST_TOLD else f"{text[: _MOST_TOLD // 12]} …"

@@ -15,6 +15,7 @@ from .served import Served
 from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
+_SHOWN = 200  # Characters of a caller's name that an answer repeats: one of gRPC has room for 16 KB in all.
 
 
 class Catalog(ModelRepository):  # type: ignore[misc]
@@ -45,7 +46,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         async with self._changing:
             try:
                 if name not in self._names():
-                    raise ModelNotFound(name)
+                    raise ModelNotFound(name[:_SHOWN])
                 fresh = await asyncio.to_thread(self._made, name)
             except (OSError, Unusable) as error:
                 self._reasons[name] = str(error) if isinstance(error, Unusable) else f"[model '{name}'] {error}"
@@ -64,7 +65,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         """Answers what was accepted, and takes no more."""
         async with self._changing:
             if name not in self._served:
-                raise ModelNotFound(name)
+                raise ModelNotFound(name[:_SHOWN])
             old = self._served.pop(name)
             self._reasons[name] = "unloaded"
             await _closed(old)
@@ -88,7 +89,8 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def find(self, name: str, version: str | None = None) -> Served:
         versions = self._served.get(name, {})
         if not versions or (version and version not in versions):
-            raise ModelNotFound(name if not version else f"{name}, version {version},")
+            told = name[:_SHOWN] if not version else f"{name[:_SHOWN]}, version {version[:_SHOWN]},"
+            raise ModelNotFound(told)
         return versions[version] if version else versions[max(versions, key=int)]
 
     def versions(self, name: str) -> list[str]:

@@ -201,4 +201,5 @@ def _options(house: http.House) -> list[tuple[str, int]]:
         ("grpc.server_handshake_timeout_ms", math.ceil(house.patience * 1e3)),  # Whoever connects and says nothing.
         ("grpc.keepalive_time_ms", math.ceil(keepalive * 1e3)),  # Whoever is gone without a word.
         ("grpc.keepalive_timeout_ms", math.ceil(keepalive * 1e3)),
+        ("grpc.max_connection_idle_ms", math.ceil(keepalive * 1e3)),  # Whoever has no call: such are not asked.
     ]
