@@ -1,4 +1,4 @@
-"""What KServe is told of the server is what KServe's own types take, and the server starts as it says."""
+"""What KServe is told of the server is what its types and its schema take, and the server starts as it says."""
 
 import copy
 import json
@@ -6,10 +6,12 @@ import pathlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import hosted
 import numpy as np
+import published
 import pytest
 import yaml
 from tenon.serving.__main__ import options
@@ -57,6 +59,40 @@ def test_a_manifest_that_is_wrong_is_found(manifest: dict[str, Any], path: tuple
         place = place[step]
     place[path[-1]] = value
     assert re.search(why, refusal(wrong))
+
+
+def places(value: Any, path: tuple = ()) -> Iterator[tuple]:
+    """The paths to all that a manifest says, but for its metadata, which are Kubernetes' own."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        if (*path, key) != ("metadata",):
+            yield (*path, key)
+            yield from places(part, (*path, key))
+
+
+def test_the_manifest_is_what_the_published_schema_says(manifest: dict[str, Any]) -> None:
+    assert published.misfits(manifest, published.RUNTIME) == []
+
+
+def test_whatever_the_schema_does_not_say_is_found(manifest: dict[str, Any]) -> None:
+    """Another type in each place, another name for each field, and no field of those that must be there."""
+    for *path, last in places(manifest):
+        named = not path or path[-1] not in ("annotations", "requests", "limits")  # Where any name may be.
+        for change in ("type", "name") if isinstance(last, str) and named else ("type",):
+            wrong = copy.deepcopy(manifest)
+            place = wrong
+            for step in path:
+                place = place[step]
+            if change == "name":
+                place[f"{last}s"] = place.pop(last)
+            else:
+                place[last] = {"other": 1.5} if isinstance(place[last], list) else [1.5]
+            assert published.misfits(wrong, published.RUNTIME), (path, last, change)
+    for amount in ("2 Gi", "2GiB", "", "x", 1.5, True):
+        manifest["spec"]["containers"][0]["resources"]["limits"]["memory"] = amount
+        assert published.misfits(manifest, published.RUNTIME), amount
+    del manifest["spec"]["containers"]
+    assert "manifest.spec has no 'containers'" in published.misfits(manifest, published.RUNTIME)
 
 
 @pytest.mark.parametrize("version", ["", "3"])
