@@ -340,6 +340,12 @@ def test_a_log_that_nobody_reads_keeps_nobody_waiting(plan: pathlib.Path) -> Non
     assert status == 0 and logged.count("A request that is none") == 200 and "2 accepted, 2 answered" in logged
 
 
+def test_a_server_without_a_log_serves(plan: pathlib.Path) -> None:
+    with hosted.Running(plan, program=("sh", "-c", 'exec "$@" 2>&-', "sh", *hosted.SERVER)) as server:
+        assert server.infer([ONE])[0] == 200 and call(server).shape == (1, 4)
+        assert server.stop() == (0, "")
+
+
 def test_a_plan_that_carries_code_needs_leave(tmp_path: pathlib.Path) -> None:
     plan = hosted.plan(tmp_path / "code.plan", code=True)
     with pytest.raises(AssertionError, match=r"\[model 'small'\] .*code.plan.*the plan carries code.*--allow-code"):

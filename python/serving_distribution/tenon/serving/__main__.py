@@ -206,7 +206,7 @@ async def serve(asked: argparse.Namespace) -> None:
 def main() -> int:
     asked = options(sys.argv[1:])
     del sys.argv[1:]  # KServe reads them when it is imported.
-    lines = Unhurried(sys.stderr.fileno())
+    lines = Unhurried(os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno())
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[lines])
     logging.getLogger("httpx").setLevel(logging.WARNING)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Whose lines are about callers, and wait for the log's reader.
