@@ -241,8 +241,7 @@ TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
 #pragma unroll
     for (int i = 0; i < 8; ++i)
         bias[i] = p.hasBias && ownMap + i < MAPS ? widen(((Stored const*)p.bias)[ownMap + i]) : 0.0f;
-    if (p.hasConstantWeights)
-        awaitFormer();
+    awaitFormer();
     int const stride = (int)(gridDim.x / (unsigned)p.groups);
     for (int tile = (int)(blockIdx.x / (unsigned)p.groups); tile < p.tiles; tile += stride)
     {

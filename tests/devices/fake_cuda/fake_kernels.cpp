@@ -307,7 +307,8 @@ TENON_FAKE_CUDA int cuTensorMapEncodeIm2col(uint64_t* map, int type, unsigned ra
         isRight = isRight && elementStrides[axis] >= 1 && elementStrides[axis] <= kMaxStride;
     for (unsigned axis = 0; axis < 2; ++axis)
         isRight = isRight && lowerCorner[axis] >= -128 && lowerCorner[axis] <= 127 && upperCorner[axis] >= -128
-            && upperCorner[axis] <= 127;
+            && upperCorner[axis] <= 127
+            && lowerCorner[axis] < static_cast<int64_t>(extents[1 + axis]) + upperCorner[axis]; // A box of some pixels.
     if (!isRight)
         return kInvalidValue;
     std::fill_n(map, 16, 0);

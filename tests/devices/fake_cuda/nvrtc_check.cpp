@@ -1,14 +1,94 @@
 // nvrtc_check LIBRARY FILE: has the real compiler translate a kernel for the oldest and for a new architecture; prints
 // its objections and fails when it has any. Without the library there are none. Kernels of ours may begin while others
-// end, so that the new architecture's code must wait for those, and read nothing through the read-only cache.
+// end, so that the new architecture's code must wait for those on every way to a store and to its end, and read nothing
+// through the read-only cache.
 #include <cstdio>
 #include <dlfcn.h>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace
 {
+//! Instructions of a kernel as PTX, and where its labels stand among them.
+struct Ptx
+{
+    std::vector<std::string> steps;
+    std::map<std::string, size_t> labels;
+
+    explicit Ptx(std::string const& kernel)
+    {
+        std::istringstream lines{kernel.substr(kernel.find('{'))};
+        for (std::string line; std::getline(lines, line);)
+        {
+            line = line.substr(0, line.find("//"));
+            size_t const label = line.find(':');
+            if (line.rfind('$', 0) == 0 && label != std::string::npos)
+                labels[line.substr(0, label)] = steps.size();
+            else
+                add(line);
+        }
+    }
+
+  private:
+    void add(std::string const& line)
+    {
+        constexpr char kAround[]{" \t{}"};
+        std::istringstream parts{line};
+        for (std::string part; std::getline(parts, part, ';');)
+            if (size_t const first = part.find_first_not_of(kAround); first != std::string::npos && part[first] != '.')
+                steps.push_back(part.substr(first, part.find_last_not_of(kAround) - first + 1));
+    }
+};
+
+bool startsWith(std::string const& text, char const* start)
+{
+    return text.rfind(start, 0) == 0;
+}
+
+//! Whether an instruction writes what another kernel may read.
+bool isStore(std::string const& step)
+{
+    bool const isBulk = startsWith(step, "cp.async.bulk") && step.find(".global.shared::cta") != std::string::npos;
+    bool const isPlain = startsWith(step, "st.") || startsWith(step, "red.") || startsWith(step, "atom.");
+    bool const isOwn =
+        step.find(".shared") != std::string::npos || startsWith(step, "st.local") || startsWith(step, "st.param");
+    return isBulk || (isPlain && !isOwn);
+}
+
+//! A store, or the end, that a kernel comes to by a way without a wait for former kernels; empty: there is none. Ways
+//! are those of branches, whatever their conditions.
+std::string withoutWait(std::string const& kernel)
+{
+    Ptx const code{kernel};
+    std::set<size_t> seen;
+    std::vector<size_t> open{0};
+    while (!open.empty())
+    {
+        size_t const at = open.back();
+        open.pop_back();
+        if (at >= code.steps.size() || !seen.insert(at).second)
+            continue;
+        std::string step = code.steps[at];
+        bool const isConditional = step.front() == '@';
+        if (isConditional)
+            step = step.substr(step.find_first_not_of(" \t", step.find_first_of(" \t")));
+        if (startsWith(step, "griddepcontrol.wait"))
+            continue;
+        if (isStore(step) || startsWith(step, "ret") || startsWith(step, "exit"))
+            return step;
+        bool const isBranch = startsWith(step, "bra");
+        if (isBranch)
+            open.push_back(code.labels.at(step.substr(step.find('$'))));
+        if (!isBranch || isConditional)
+            open.push_back(at + 1);
+    }
+    return {};
+}
+
 //! What is wrong with the code of kernels that may begin while others end; empty: nothing.
 std::string objectionTo(std::string const& code)
 {
@@ -22,6 +102,9 @@ std::string objectionTo(std::string const& code)
         for (char const* const instruction : {"griddepcontrol.launch_dependents", "griddepcontrol.wait"})
             if (kernel.find(instruction) == std::string::npos)
                 return "without " + std::string{instruction} + ": " + kernel.substr(0, kernel.find('('));
+        if (std::string const step = withoutWait(kernel); !step.empty())
+            return kernel.substr(0, kernel.find('(')) + " comes to '" + step
+                + "' by a way without a wait for former kernels";
         at = next;
     }
     return {};
