@@ -32,8 +32,8 @@ void forEachChunk(size_t size, Work const& work)
     share();
 }
 
-//! The same in order and by the caller, for what comes from a stream: `work` gives how many bytes there were, fewer than
-//! asked for at the end, and this their sum.
+//! The same in order and by the caller, for what comes from a stream: `work` gives how many bytes there were, fewer
+//! than asked for at the end, and this their sum.
 template <typename Work>
 Result<size_t> forEachChunkInOrder(size_t size, Work const& work)
 {
