@@ -24,8 +24,8 @@ using namespace nvinfer1;
 namespace
 {
 using Made = ICudaEngine*;
-constexpr size_t kMostAtOnce{size_t{1} << 20};
-constexpr uint64_t kMostBytes{std::numeric_limits<std::ptrdiff_t>::max()}; //!< That can be one piece of memory.
+constexpr size_t kMaxAtOnce{size_t{1} << 20};
+constexpr uint64_t kMaxBytes{std::numeric_limits<std::ptrdiff_t>::max()}; //!< That can be one piece of memory.
 
 using Reading = std::function<int64_t(void* to, int64_t bytes)>;
 
@@ -36,7 +36,7 @@ Result<size_t> readUpTo(uint8_t* to, size_t count, Reading const& read)
     size_t done{0};
     while (done < count)
     {
-        auto const wanted = static_cast<int64_t>(std::min(count - done, kMostAtOnce));
+        auto const wanted = static_cast<int64_t>(std::min(count - done, kMaxAtOnce));
         forgetExplanation();
         int64_t const got = read(to + done, wanted);
         if (got < 0 || got > wanted)
@@ -71,7 +71,7 @@ Result<PlanFile> readPlanFrom(Reading const& read, std::string const* folder)
     PlanHeader header;
     auto* const bytes = reinterpret_cast<uint8_t*>(&header);
     ByteView const beginning{bytes, TENON_TRY(readUpTo(bytes, sizeof(header), read))};
-    bool const isPlan = beginning.size() == sizeof(header) && header.size > sizeof(header) && header.size <= kMostBytes
+    bool const isPlan = beginning.size() == sizeof(header) && header.size > sizeof(header) && header.size <= kMaxBytes
         && std::equal(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
     if (!isPlan)
     {

@@ -135,23 +135,23 @@ struct WidenedForm
 //! `hasPanels`: those are floats already, of the whole depth.
 constexpr WidenedForm widenedForm(GemmSize const& size, bool hasPanels) noexcept
 {
-    constexpr int64_t kMostDepth{512};
+    constexpr int64_t kMaxDepth{512};
     constexpr int64_t kRowFloats{int64_t{48} << 10};
     constexpr int64_t kLeastRows{96}; // Panels become floats for so many, which then costs little beside the products.
-    constexpr int64_t kMostRows{240};
-    constexpr int64_t kMostColumns{256};
+    constexpr int64_t kMaxRows{240};
+    constexpr int64_t kMaxColumns{256};
     constexpr int64_t kBlock{kMaxTileVectors * kPanel};
     WidenedForm form;
-    form.parts = hasPanels || size.depth <= kMostDepth ? 1 : (size.depth + kMostDepth - 1) / kMostDepth;
+    form.parts = hasPanels || size.depth <= kMaxDepth ? 1 : (size.depth + kMaxDepth - 1) / kMaxDepth;
     form.depth = (size.depth + form.parts - 1) / form.parts;
     form.isOneBlock = form.parts == 1 && size.columns <= kBlock;
     int64_t const floats = form.isOneBlock ? kRowFloats / 4 : kRowFloats;
-    int64_t const fitting = form.depth > 0 ? floats / form.depth : kMostRows;
+    int64_t const fitting = form.depth > 0 ? floats / form.depth : kMaxRows;
     int64_t const least = hasPanels || form.isOneBlock ? 2 * kMaxTileRows : kLeastRows;
-    int64_t const most = fitting < least ? least : fitting < kMostRows ? fitting : kMostRows;
+    int64_t const most = fitting < least ? least : fitting < kMaxRows ? fitting : kMaxRows;
     form.rows = size.rows < most ? size.rows : most;
     int64_t const needed = panelsOf(size.columns) * kPanel;
-    form.columns = form.parts == 1 ? kBlock : needed < kMostColumns ? needed : kMostColumns;
+    form.columns = form.parts == 1 ? kBlock : needed < kMaxColumns ? needed : kMaxColumns;
     form.panelFloats = hasPanels ? 0 : kBlock * form.depth;
     return form;
 }

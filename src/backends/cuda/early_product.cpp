@@ -283,7 +283,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& pr
 {
     constexpr char kName[]{"early tiles"};
     constexpr int64_t kLeastRows{17}; // Fewer have single columns, whose weights come early, too.
-    constexpr int64_t kMostRows{512};
+    constexpr int64_t kMaxRows{512};
     for (std::string reason : {plainProductRefusal(problem), engineRefusal(problem)})
         if (!reason.empty())
             return refuse(kName, std::move(reason));
@@ -299,7 +299,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& pr
     if (matrices.rows < kLeastRows)
         return refuse(kName, fmt::format("takes {} rows and more", kLeastRows));
     std::vector<int32_t> const tactics =
-        matrices.rows > kMostRows ? std::vector<int32_t>{} : tacticsOfTiles(matrices, kEarlyTactics);
+        matrices.rows > kMaxRows ? std::vector<int32_t>{} : tacticsOfTiles(matrices, kEarlyTactics);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kLinear, matrices, tactics);

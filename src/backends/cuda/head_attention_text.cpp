@@ -247,7 +247,7 @@ struct Rows
     template <bool IsFirst>
     __device__ __forceinline__ void raisePeaks(float (&most)[2])
     {
-        constexpr float kMostGrowth = 8.0f; // A weight of 256, and its sums, are far inside every type.
+        constexpr float kMaxGrowth = 8.0f; // A weight of 256, and its sums, are far inside every type.
         if (IsFirst)
         {
             peak[0] = most[0];
@@ -255,7 +255,7 @@ struct Rows
             sum[0] = sum[1] = 0.0f;
             return;
         }
-        if (!isAny(most[0] > peak[0] + kMostGrowth || most[1] > peak[1] + kMostGrowth))
+        if (!isAny(most[0] > peak[0] + kMaxGrowth || most[1] > peak[1] + kMaxGrowth))
             return;
 #pragma unroll
         for (int i = 0; i < 2; ++i)
