@@ -143,14 +143,20 @@ def test_the_configuration_of_the_page_says_what_the_page_says(tmp_path: pathlib
     assert found.profiles == [{"input": [[1, 3, 224, 224], [4, 3, 224, 224], [8, 3, 224, 224]]}]
 
 
-def test_the_manifest_of_the_page_is_an_inference_service() -> None:
+@pytest.mark.parametrize("text", [text for _, text in BLOCKS if "InferenceService" in text])
+def test_the_manifests_of_the_page_are_inference_services(text: str) -> None:
     """By KServe's types, in a process of its own: KServe's messages and those of Triton's client share names."""
     program = pathlib.Path(__file__).parent / "check_by_kserve.py"
-    text = block("InferenceService")
     for manifest, is_right in ((text, True), (text.replace("modelFormat", "format"), False)):
         done = subprocess.run([sys.executable, program], input=manifest, capture_output=True, text=True)
         assert (done.returncode == 0) == is_right, done.stderr
-    assert yaml.safe_load(text)["spec"]["predictor"]["model"]["modelFormat"]["name"] == "tenon"
+    model = yaml.safe_load(text)["spec"]["predictor"]["model"]
+    assert model["modelFormat"]["name"] == "tenon"
+    folder = PAGE.parents[1] / "python" / "serving_distribution" / "container"
+    runtime = yaml.safe_load((folder / "kserve.yaml").read_text())["spec"]
+    assert model.get("protocolVersion", "v2") in runtime["protocolVersions"]
+    for port in model.get("ports", []):
+        assert f"--grpc-port={port['containerPort']}" in runtime["containers"][0]["args"]
 
 
 def test_the_files_of_the_images_commands_are_there() -> None:
