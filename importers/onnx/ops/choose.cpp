@@ -1,4 +1,5 @@
 // Operators whose results depend on elements as a whole: Compress, Det, Unique.
+#include "../network.h"
 #include "../operators.h"
 
 #include <algorithm>
@@ -120,29 +121,94 @@ Value putBack(Node& node, Value const& values, Value const& order)
     return layer->getOutput(0);
 }
 
-//! Sorted, an element is new when it differs from the one before it.
+//! The slices of x along the axis, each a column of [the elements of one, slices].
+Value slicesOf(Node& node, Value const& x, int32_t axis, Extent const& count)
+{
+    std::vector<int32_t> axes(static_cast<size_t>(x.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    axes.erase(axes.begin() + axis);
+    axes.push_back(axis);
+    Extents others = extentsOf(node, x);
+    others.erase(others.begin() + axis);
+    return reshapeTo(node, node.transpose(x, axes), {product(node, others), count});
+}
+
+//! Columns in ascending order, the upper row deciding first: sorted by one row after the other, the uppermost at the
+//! end, as a sort leaves those that are equal in the order that they had.
+Value orderOfColumns(Node& node, Value const& columns, Extent const& count)
+{
+    constexpr int64_t kFewRows{8}; // Sorts that stand one after the other; more are rounds of a loop.
+    auto const sortedBy = [&](Value const& row, Value const& order) {
+        Value places;
+        sorted(node, gathered(node, row, order, 0, "row"), count, places);
+        return gathered(node, order, places, 0, "order");
+    };
+    Extent const rows = extentOf(node, columns, 0);
+    Value order = iota(node, count);
+    if (rows.known && *rows.known <= kFewRows)
+    {
+        for (int64_t row = *rows.known; row-- > 0;)
+        {
+            order = sortedBy(gathered(node, columns, node.integerScalar(row), 0, "row"), order);
+        }
+        return order;
+    }
+    nvinfer1::ILoop* const loop = node.api().addLoop();
+    if (loop == nullptr)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, "the network refuses a loop" + node.network().reasons.text());
+    }
+    node.added(loop->addTripLimit(node.tensor(scalarOf(node, rows)), nvinfer1::TripLimit::kCOUNT), "rows");
+    constexpr bool kIsReversed{true};
+    Value const row = node.output(loop->addIterator(node.tensor(columns), 0, kIsReversed), "row");
+    nvinfer1::IRecurrenceLayer* const carried = node.added(loop->addRecurrence(node.tensor(order)), "order");
+    carried->setInput(1, node.tensor(sortedBy(row, carried->getOutput(0))));
+    return node.output(loop->addLoopOutput(*carried->getOutput(0), nvinfer1::LoopOutput::kLAST_VALUE), "order");
+}
+
+//! Whether each column differs from the one before it; no one does from itself, which stands before the first.
+Value changes(Node& node, Value const& columns, Extent const& count)
+{
+    Value const before =
+        node.binary(node.binary(iota(node, count), node.integerConstant({1}), ElementWiseOperation::kSUB),
+            node.integerConstant({0}), ElementWiseOperation::kMAX);
+    int32_t const last = columns.rank() - 1;
+    Value const isSame =
+        node.binary(columns, gathered(node, columns, before, last, "before"), ElementWiseOperation::kEQUAL);
+    Value const differs = node.unary(isSame, UnaryOperation::kNOT);
+    if (last == 0)
+    {
+        return differs;
+    }
+    Value const differences = node.reduce(node.cast(differs, DataType::kINT32), ReduceOperation::kSUM, {0}, false);
+    return node.cast(differences, DataType::kBOOL);
+}
+
+//! Sorted, an element or a slice is new when it differs from the one before it.
 Outputs importUnique(Node& node)
 {
-    if (node.hasAttribute("axis"))
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "Unique along an axis");
-    }
-    Value const x = flattened(node, node.in(0));
-    Extent const count = extentOf(node, x, 0);
+    bool const hasAxis = node.hasAttribute("axis");
+    Value const x = hasAxis ? node.in(0) : flattened(node, node.in(0));
+    int32_t const axis = hasAxis ? node.axis(node.intOr("axis", 0), x.rank()) : 0;
+    Extent const count = extentOf(node, x, axis);
     Value order;
-    Value const ascending = sorted(node, x, count, order);
-    Value const places = iota(node, count);
-    Value const before = node.binary(node.binary(places, node.integerConstant({1}), ElementWiseOperation::kSUB),
-        node.integerConstant({0}), ElementWiseOperation::kMAX);
-    Value const isSame =
-        node.binary(ascending, gathered(node, ascending, before, 0, "before"), ElementWiseOperation::kEQUAL);
-    Value const isFirst = node.binary(places, node.integerConstant({0}), ElementWiseOperation::kEQUAL);
-    Value const isNew = node.binary(node.unary(isSame, UnaryOperation::kNOT), isFirst, ElementWiseOperation::kOR);
-    Value starts = placesOf(node, isNew);
-    Value values = gathered(node, ascending, starts, 0, "values");
+    Value ascending;
+    if (x.rank() == 1)
+    {
+        ascending = sorted(node, x, count, order);
+    }
+    else
+    {
+        Value const slices = slicesOf(node, x, axis, count);
+        order = orderOfColumns(node, slices, count);
+        ascending = gathered(node, slices, order, 1, "ascending");
+    }
+    Value const isFirst = node.binary(iota(node, count), node.integerConstant({0}), ElementWiseOperation::kEQUAL);
+    Value const isNew = node.binary(changes(node, ascending, count), isFirst, ElementWiseOperation::kOR);
+    Value const starts = placesOf(node, isNew);
     Value firsts = gathered(node, order, starts, 0, "firsts");
     Value counts = node.binary(shifted(node, starts, count), starts, ElementWiseOperation::kSUB);
-    // Where each element of x stands among the values: the number of new ones up to it, in sorted order.
+    // Where each one of x stands among those of the result: the number of new ones up to it, in sorted order.
     Value const marks = node.cast(isNew, DataType::kINT64);
     Value const upTo =
         node.output(node.api().addCumulative(node.tensor(marks), node.tensor(node.scalar(0.0, DataType::kINT32)),
@@ -155,11 +221,10 @@ Outputs importUnique(Node& node)
         Value byFirst;
         firsts = sorted(node, firsts, extentOf(node, firsts, 0), byFirst);
         Value const newPlace = putBack(node, iota(node, extentOf(node, byFirst, 0)), byFirst);
-        values = gathered(node, values, byFirst, 0, "values_in_order");
         counts = gathered(node, counts, byFirst, 0, "counts_in_order");
         inverse = gathered(node, newPlace, inverse, 0, "inverse_in_order");
     }
-    return {values, firsts, inverse, counts};
+    return {gathered(node, x, firsts, axis, "values"), firsts, inverse, counts};
 }
 
 constexpr Operator kChoiceTable[]{
