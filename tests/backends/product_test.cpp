@@ -59,7 +59,7 @@ TEST(CpuProduct, vectors)
     expectKernels(layer, {input(randomTensor({3, 7, 20})), weight(randomTensor({3, 20}))}, "panels");
 }
 
-//! As float16 and bfloat16 become floats: rows in several passes, the depth in parts, more columns than have sums there.
+//! As float16 and bfloat16 become floats: rows in several passes, the depth in parts, more columns than sums.
 TEST(CpuProduct, manyRowsAndDeepOnes)
 {
     for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{{251, 1030, 37}, {300, 70, 64}, {110, 520, 330}})
