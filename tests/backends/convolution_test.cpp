@@ -277,6 +277,10 @@ TEST(CpuConvolution, depthwise)
         for (int64_t const width : {1, 2, 13, 28, 31})
             expectForm({{1, 35, 21, width}, 35, {3, 3}, 35, {stride, stride}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
     expectForm({{1, 17, 40, 16}, 17, {9, 3}, 17, {3, 1}, {1, 1}, {4, 1}, {4, 1}}, "depthwise");
+    // Too many taps for halves to become floats first; strides at which they do not; lines that read nothing at all.
+    expectForm({{1, 17, 30, 16}, 17, {7, 5}, 17, {1, 1}, {1, 1}, {3, 2}, {3, 2}}, "depthwise");
+    expectForm({{1, 17, 60, 30}, 17, {3, 3}, 17, {9, 2}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
+    expectForm({{1, 17, 4, 16}, 17, {3, 3}, 17, {1, 1}, {1, 1}, {6, 1}, {11, 1}}, "depthwise");
     expectForm({{1, 17, 19, 16}, 17, {3, 7}, 17, {1, 1}, {1, 1}, {2, 3}, {2, 3}}, "depthwise");
     expectForm({{1, 17, 3, 16}, 17, {2, 5}, 17, {1, 1}, {1, 1}, {3, 2}, {3, 2}}, "depthwise");
     // So large that what the next tile reads is fetched.

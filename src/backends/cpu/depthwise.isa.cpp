@@ -104,8 +104,11 @@ class DepthwiseBlock
             mLines = 1;
         // With dilated rows, those that a line reads are not those that the next one does.
         int64_t const most = w.dilationY == 1 ? kMaxRows / mLinesPerRow : 0;
-        while (mLines > 1 && (mLines - 1) * w.strideY + w.kernelHeight > most)
+        while (mLines > 1 && rowsOf(mLines) > most)
             --mLines;
+        // At stride 2 fewer lines read a column than it takes to be worth it.
+        mWidens = kWidens<T> && mLines > 1 && mIsWhole && w.kernelWidth > 1 && w.strideX == 1 && w.strideY == 1
+            && w.kernelHeight * w.kernelWidth <= kMaxWidenedTaps;
         bool const isFar = w.inHeight * w.lineStride * static_cast<int64_t>(sizeof(T)) > kNearBytes;
         // Fewer taps do not take long enough to hide it.
         mAhead = isFar && depthwise.inRing == 0 && mIsWhole && w.kernelWidth > 3 ? w.strideX * w.pixelStride : 0;
@@ -123,19 +126,19 @@ class DepthwiseBlock
     {
         GemmWindow const& w = mDepthwise.window;
         T const* columns[kMaxPointers];
-        int64_t const count = (kSizes[kind] - 1) * mShape.stride + mShape.taps;
+        int64_t const count = columnsOf(kSizes[kind]);
         int64_t const perRow = mLinesPerRow * count;
         for (int64_t row = 0; row < mRowCount; ++row)
             for (int64_t part = 0; part < mLinesPerRow && (mRows[row] != nullptr || mIsPair); ++part)
                 locateLine(mRows[row], x * w.strideX - w.padLeft + part * w.dilationX, count,
                     columns + row * perRow + part * count);
-        InputLines<T> lines[kMaxLines];
+        InputLines lines[kMaxLines];
         for (int64_t line = 0; line < mLines; ++line)
-            lines[line] = {columns + (line * w.strideY + mSpans[line].first) * perRow,
-                mSpans[line].count * mLinesPerRow, mSpans[line].first * w.kernelWidth * mDepthwise.channels};
+            lines[line] = {(line * w.strideY + mSpans[line].first) * perRow, mSpans[line].count * mLinesPerRow,
+                mSpans[line].first * w.kernelWidth};
         int64_t const row = mFirst * w.outWidth + x;
-        mShape.functions[kind](
-            DepthwiseTile<T>{mDepthwise, lines, mLines, row, mShortSteps, mIsPair, mAhead * kSizes[kind]});
+        mShape.functions[kind](DepthwiseTile<T>{mDepthwise, columns, lines, mLines, row, mShortSteps, mIsPair,
+            mAhead * kSizes[kind], mWidens ? mFirstInside * perRow : -1});
     }
 
   private:
@@ -143,6 +146,8 @@ class DepthwiseBlock
     static constexpr int64_t kMaxPointers{kMaxSegments * (kSizes[0] * 2 + 4)};
     static constexpr int64_t kNearBytes{int64_t{1} << 20};
     static_assert(kMaxRows <= kMaxSegments);
+    static_assert((kMaxLines - 1 + kMaxWidenedTaps / 3) * kColumns<kSizes[0], 3, 1> <= kMaxWidened);
+    static_assert((kMaxLines - 1 + kMaxWidenedTaps / 5) * kColumns<kSizes[0], 5, 1> <= kMaxWidened);
 
     //! Rows of the input that a line's taps touch, of those that the block reads.
     struct Span
@@ -151,10 +156,19 @@ class DepthwiseBlock
         int64_t count;
     };
 
+    //! Input rows that so many lines read.
+    int64_t rowsOf(int64_t lines) const
+    {
+        return (lines - 1) * mDepthwise.window.strideY + mDepthwise.window.kernelHeight;
+    }
+    int64_t columnsOf(int64_t pixels) const
+    {
+        return (pixels - 1) * mShape.stride + mShape.taps;
+    }
     void findRows()
     {
         GemmWindow const& w = mDepthwise.window;
-        mRowCount = (mLines - 1) * w.strideY + w.kernelHeight;
+        mRowCount = rowsOf(mLines);
         for (int64_t row = 0; row < mRowCount; ++row)
         {
             int64_t const y = mTop + row * w.dilationY;
@@ -173,6 +187,9 @@ class DepthwiseBlock
                 --last;
             mSpans[line] = {first, last - first};
         }
+        mFirstInside = 0;
+        while (mFirstInside < mRowCount && mRows[mFirstInside] == nullptr)
+            ++mFirstInside;
     }
     //! Null: a row outside of the image.
     void locateLine(T const* in, int64_t left, int64_t count, T const** to) const
@@ -206,7 +223,9 @@ class DepthwiseBlock
     int64_t mRowCount{0};
     T const* mRows[kMaxSegments]; //!< Of the input; null: outside of the image.
     Span mSpans[kMaxLines];
-    int64_t mAhead; //!< From a column to the next, where what the next tile reads is fetched.
+    bool mWidens{false};     //!< Columns become floats before the lines that read them.
+    int64_t mFirstInside{0}; //!< The first of the rows that is not null.
+    int64_t mAhead;          //!< From a column to the next, where what the next tile reads is fetched.
 };
 } // namespace
 

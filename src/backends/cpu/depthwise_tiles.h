@@ -13,12 +13,11 @@ namespace
 {
 //! What one line of the output needs: lines of its input, of one input row each, K taps wide, or, for other widths and
 //! dilations, of one tap each; those outside of the image are left out.
-template <typename T>
 struct InputLines
 {
-    T const* const* columns; //!< [lines][columns]: pixel, or zeros where it is outside.
+    int64_t first; //!< Of the tile's columns.
     int64_t count;
-    int64_t kernel; //!< Elements from the kernel's beginning to the taps of the first of them.
+    int64_t tap; //!< The first of them.
 };
 
 //! Lines of the output below each other, some pixels wide.
@@ -26,12 +25,14 @@ template <typename T>
 struct DepthwiseTile
 {
     Depthwise<T> const& work;
-    InputLines<T> const* lines;
+    T const* const* columns; //!< [lines][columns]: pixel, or zeros where it is outside.
+    InputLines const* lines;
     int64_t lineCount;
     int64_t row; //!< First output pixel, counted over all images; further lines are as far apart as the image is wide.
     int64_t shortSteps;
     bool isPair;   //!< Two lines with kPairTaps by kPairTaps taps at stride 1, none of whose input lines is left out.
     int64_t ahead; //!< Elements from a column to the one that the next tile has there, which is fetched; 0: none is.
+    int64_t firstWidened; //!< Columns from there on, which several lines read, become floats first; -1: none does.
 };
 
 //! Lines that a tile has at most. A register of channels is a cache line, so that one line after the other finds there
@@ -44,6 +45,11 @@ constexpr bool kGoesByPairs{false};
 constexpr int64_t kMaxLines{2};
 constexpr bool kGoesByPairs{true};
 #endif
+//! Columns that become floats, and taps: what stays in the nearest cache beside the elements that they are made of.
+constexpr int64_t kMaxWidened{288};
+constexpr int64_t kMaxWidenedTaps{32};
+template <typename T>
+constexpr bool kWidens{!kIsFloat<T> && kMaxLines > 2};
 constexpr int kPairWidth{4};
 constexpr int kPairTaps{3};
 
@@ -51,55 +57,98 @@ constexpr int kPairTaps{3};
 template <int P, int K, int S>
 inline constexpr int kColumns{(P - 1) * S + K};
 
+//! A register of channels, the `count` first of which are there, of input columns and taps as they are stored.
+template <typename T>
+struct StoredOperands
+{
+    T const* const* columns;
+    T const* kernel;
+    int64_t channels;
+    int64_t c;
+    bool isCut;
+    Mask mask;
+
+    [[gnu::always_inline]] Register column(int i) const
+    {
+        return isCut ? loadRegister(columns[i] + c, mask) : loadRegister(columns[i] + c);
+    }
+    [[gnu::always_inline]] Register tap(int i) const
+    {
+        T const* const from = kernel + i * channels;
+        return isCut ? loadRegister(from, mask) : loadRegister(from);
+    }
+    [[gnu::always_inline]] void advance(int columnCount, int tapCount)
+    {
+        columns += columnCount;
+        kernel += tapCount * channels;
+    }
+};
+
+//! The same where they have become floats, register by register.
+struct WidenedOperands
+{
+    float const* columns;
+    float const* kernel;
+
+    [[gnu::always_inline]] Register column(int i) const
+    {
+        return loadRegister(columns + i * kRegister);
+    }
+    [[gnu::always_inline]] Register tap(int i) const
+    {
+        return loadRegister(kernel + i * kRegister);
+    }
+    [[gnu::always_inline]] void advance(int columnCount, int tapCount)
+    {
+        columns += columnCount * kRegister;
+        kernel += tapCount * kRegister;
+    }
+};
+
 #ifdef __AVX512F__
 //! Every S-th tap from `First` on, over those columns that these read: tap by tap, so that no sum waits for itself.
-template <int P, int K, int S, int First, typename T>
-TENON_INLINE void addTaps(
-    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+template <int P, int K, int S, int First, typename Operands>
+TENON_INLINE void addTaps(Operands const& from, Register (&sum)[P])
 {
     constexpr int kTaps{(K - First + S - 1) / S};
     Register x[P + kTaps];
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i)
-        x[i] = isCut ? loadRegister(columns[First + i * S] + c, mask) : loadRegister(columns[First + i * S] + c);
+        x[i] = from.column(First + i * S);
 #pragma GCC unroll 8
     for (int t = 0; t < kTaps; ++t)
     {
-        T const* const from = kernel + (First + t * S) * channels;
-        Register const k = isCut ? loadRegister(from, mask) : loadRegister(from);
+        Register const k = from.tap(First + t * S);
 #pragma GCC unroll 16
         for (int i = 0; i < P; ++i)
             sum[i] = fma(x[t + i], k, sum[i]);
         if (t + 1 == kTaps)
             break;
-        T const* const next = columns[First + (t + P) * S] + c;
-        x[t + P] = isCut ? loadRegister(next, mask) : loadRegister(next);
+        x[t + P] = from.column(First + (t + P) * S);
     }
 }
 
 //! One line of the input.
-template <int P, int K, int S, typename T>
-TENON_INLINE void addLine(
-    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+template <int P, int K, int S, typename Operands>
+TENON_INLINE void addLine(Operands const& from, Register (&sum)[P])
 {
-    addTaps<P, K, S, 0>(columns, kernel, channels, c, isCut, mask, sum);
+    addTaps<P, K, S, 0>(from, sum);
     if constexpr (S == 2)
-        addTaps<P, K, S, 1>(columns, kernel, channels, c, isCut, mask, sum);
+        addTaps<P, K, S, 1>(from, sum);
 }
 #else
 //! One line of the input: column by column, with all taps in registers, of which there are too few for the columns.
-template <int P, int K, int S, typename T>
-TENON_INLINE void addLine(
-    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
+template <int P, int K, int S, typename Operands>
+TENON_INLINE void addLine(Operands const& from, Register (&sum)[P])
 {
     Register k[K];
 #pragma GCC unroll 8
     for (int t = 0; t < K; ++t)
-        k[t] = isCut ? loadRegister(kernel + t * channels, mask) : loadRegister(kernel + t * channels);
+        k[t] = from.tap(t);
 #pragma GCC unroll 32
     for (int i = 0; i < kColumns<P, K, S>; ++i)
     {
-        Register const x = isCut ? loadRegister(columns[i] + c, mask) : loadRegister(columns[i] + c);
+        Register const x = from.column(i);
 #pragma GCC unroll 8
         for (int t = 0; t < K; ++t)
             if (i >= t && (i - t) % S == 0 && (i - t) / S < P)
@@ -126,10 +175,9 @@ TENON_INLINE Register biasOf(Depthwise<T> const& d, int64_t c, bool isCut, Mask 
     return isCut ? loadRegister(d.bias + c, mask) : loadRegister(d.bias + c);
 }
 
-//! Residual, bounds and short steps; then to memory, `stride` from pixel to pixel.
+//! Residual, bounds and short steps.
 template <int P, typename T>
-TENON_INLINE void storeSums(
-    DepthwiseTile<T> const& tile, int64_t row, int64_t c, int64_t count, Register (&sum)[P], float* to, int64_t stride)
+TENON_INLINE void adjustSums(DepthwiseTile<T> const& tile, int64_t row, int64_t c, int64_t count, Register (&sum)[P])
 {
     Depthwise<T> const& d = tile.work;
     bool const isCut = count != kRegister;
@@ -149,12 +197,24 @@ TENON_INLINE void storeSums(
             sum[i] = min(high, max(low, sum[i]));
     if (tile.shortSteps > 0)
         applyShort(d.steps, tile.shortSteps, sum);
+}
+
+//! `stride` from pixel to pixel; E: float where `count` is not a whole register.
+template <int P, typename E>
+TENON_INLINE void storeSums(Register const (&sum)[P], int64_t count, E* to, int64_t stride)
+{
+    if constexpr (kIsFloat<E>)
+        if (count != kRegister)
+        {
+            Mask const mask = firstLanes(count);
+#pragma GCC unroll 16
+            for (int i = 0; i < P; ++i)
+                store(to + i * stride, sum[i], mask);
+            return;
+        }
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i)
-        if (isCut)
-            store(to + i * stride, sum[i], mask);
-        else
-            store(to + i * stride, sum[i]);
+        store(to + i * stride, sum[i]);
 }
 
 //! The same to line `line` of the output; sums are not rounded before all steps are done.
@@ -164,12 +224,16 @@ TENON_INLINE void finishLine(DepthwiseTile<T> const& tile, int64_t line, int64_t
     Depthwise<T> const& d = tile.work;
     int64_t const row = tile.row + line * d.window.outWidth;
     T* const out = d.out + row * d.channels + c;
+    adjustSums(tile, row, c, count, sum);
+    int64_t const done = tile.shortSteps;
     if constexpr (kIsFloat<T>)
-        return storeSums(tile, row, c, count, sum, out, d.channels);
+        return storeSums(sum, count, out, d.channels);
+    if (count == kRegister && d.stepCount <= done)
+        return storeSums(sum, count, out, d.channels);
     constexpr int kSums{P * static_cast<int>(kRegister)};
     alignas(64) float sums[kSums < kLanes ? kLanes : kSums]; // narrowRow() reads by vectors.
-    storeSums(tile, row, c, count, sum, sums, kRegister);
-    if (int64_t const done = tile.shortSteps; d.stepCount > done)
+    storeSums(sum, count, sums, kRegister);
+    if (d.stepCount > done)
         applySteps(d.steps + done, d.stepCount - done, sums, kRegister, row, P, c, count);
     for (int64_t i = 0; i < P; ++i)
         if (count == kRegister)
@@ -179,25 +243,48 @@ TENON_INLINE void finishLine(DepthwiseTile<T> const& tile, int64_t line, int64_t
 }
 
 //! A register of channels, `count` of which are wanted, of line `line` of a tile.
-template <int P, int K, int S, typename T>
-TENON_INLINE void runLine(DepthwiseTile<T> const& tile, int64_t line, int64_t c, int64_t count)
+template <int P, int K, int S, typename T, typename Operands>
+TENON_INLINE void runLine(DepthwiseTile<T> const& tile, Operands from, int64_t line, int64_t c, int64_t count)
 {
-    Depthwise<T> const& d = tile.work;
-    InputLines<T> const& from = tile.lines[line];
-    bool const isCut = count != kRegister;
-    Mask const mask = firstLanes(count);
-    Register const bias = biasOf(d, c, isCut, mask);
+    Register const bias = biasOf(tile.work, c, count != kRegister, firstLanes(count));
     Register sum[P];
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i)
         sum[i] = bias;
-    T const* const* columns = from.columns;
-    T const* kernel = d.kernel + from.kernel + c;
-    if (tile.ahead != 0 && from.count > 0)
-        fetch<P, K, S>(columns, tile.ahead + c);
-    for (int64_t i = 0; i < from.count; ++i, columns += kColumns<P, K, S>, kernel += K * d.channels)
-        addLine<P, K, S>(columns, kernel, d.channels, c, isCut, mask, sum);
+    for (int64_t i = 0; i < tile.lines[line].count; ++i, from.advance(kColumns<P, K, S>, K))
+        addLine<P, K, S>(from, sum);
     finishLine(tile, line, c, count, sum);
+}
+
+//! The same of all lines, each of whose columns becomes floats once for all that read it.
+template <int P, int K, typename T>
+TENON_INLINE void runWidened(DepthwiseTile<T> const& tile, int64_t c, int64_t count)
+{
+    Depthwise<T> const& d = tile.work;
+    alignas(64) float columns[kMaxWidened * kRegister];
+    alignas(64) float taps[kMaxWidenedTaps * kRegister];
+    bool const isCut = count != kRegister;
+    Mask const mask = firstLanes(count);
+    for (int64_t i = 0; i < d.window.kernelHeight * K; ++i)
+    {
+        T const* const from = d.kernel + i * d.channels + c;
+        store(taps + i * kRegister, isCut ? loadRegister(from, mask) : loadRegister(from));
+    }
+    int64_t widened = tile.firstWidened;
+    for (int64_t line = 0; line < tile.lineCount; ++line)
+    {
+        InputLines const& input = tile.lines[line];
+        int64_t const end = input.count > 0 ? input.first + input.count * kColumns<P, K, 1> : 0;
+        for (; widened < end; ++widened) // Only now, so that conversions go beside the products of the line before.
+        {
+            T const* const from = tile.columns[widened] + c;
+            store(columns + (widened - tile.firstWidened) * kRegister,
+                isCut ? loadRegister(from, mask) : loadRegister(from));
+        }
+        int64_t const first = input.count > 0 ? input.first - tile.firstWidened : 0;
+        WidenedOperands const from{columns + first * kRegister, taps + input.tap * kRegister};
+        runLine<P, K, 1>(tile, from, line, c, count);
+    }
 }
 
 //! The same of two lines at once, with K times K taps at stride 1: an input vector is loaded once for both of them. The
@@ -228,7 +315,7 @@ TENON_INLINE void runPair(DepthwiseTile<T> const& tile, int64_t c, int64_t count
 #pragma GCC unroll 16
         for (int i = 0; i < kWide; ++i)
         {
-            T const* const from = tile.lines[0].columns[y * kWide + i] + c;
+            T const* const from = tile.columns[tile.lines[0].first + y * kWide + i] + c;
             Register const x = isCut ? loadRegister(from, mask) : loadRegister(from);
 #pragma GCC unroll 8
             for (int t = 0; t < K; ++t)
@@ -252,8 +339,20 @@ TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t coun
     if constexpr (kGoesByPairs && P == kPairWidth && K == kPairTaps && S == 1)
         if (tile.isPair)
             return runPair<P, K>(tile, c, count);
+    if constexpr (kWidens<T> && K > 1 && S == 1)
+        if (tile.firstWidened >= 0)
+            return runWidened<P, K>(tile, c, count);
+    Depthwise<T> const& d = tile.work;
     for (int64_t line = 0; line < tile.lineCount; ++line)
-        runLine<P, K, S>(tile, line, c, count);
+    {
+        InputLines const& input = tile.lines[line];
+        T const* const* const columns = tile.columns + input.first;
+        if (tile.ahead != 0 && input.count > 0)
+            fetch<P, K, S>(columns, tile.ahead + c);
+        StoredOperands<T> const from{
+            columns, d.kernel + input.tap * d.channels + c, d.channels, c, count != kRegister, firstLanes(count)};
+        runLine<P, K, S>(tile, from, line, c, count);
+    }
 }
 
 template <int P, int K, int S, typename T>
