@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
@@ -46,6 +47,13 @@ struct Tolerance
     double absolute{1e-5};
     double relative{1e-4};
 };
+
+//! Of sums of so many products of numbers of [-1, 1], one behind the other in float32: what all roundings err by adds
+//! up to some 1e-8 a product, and in one of 50,000 sums to the fourfold.
+inline Tolerance toleranceOfSums(int64_t depth)
+{
+    return {std::max(1e-5, 6e-8 * static_cast<double>(depth)), 1e-4};
+}
 
 //! Whether a case is run in half precision, too, where the CPU is under test: kernels take all types of real numbers.
 enum class Types : uint8_t
