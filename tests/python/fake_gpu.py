@@ -17,7 +17,7 @@ def on_fake_gpu(script: str) -> str:
     environment = os.environ | {
         "TENON_DEVICE": "cuda",
         "LD_LIBRARY_PATH": f"{BUILD / 'fake_cuda'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-        "TENON_CACHE_DIR": str(BUILD / "fake_cuda/cache"),
+        "TENON_CACHE_DIR": str(BUILD / "test_cache"),
     }
     command = [sys.executable, "-c", script]
     done = subprocess.run(

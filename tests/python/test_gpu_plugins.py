@@ -24,7 +24,7 @@ def environment() -> dict[str, str]:
         if not (fake / "libcuda.so.1").exists():
             pytest.skip("there is neither a GPU nor the fake driver")
         own["LD_LIBRARY_PATH"] = f"{fake}:{own.get('LD_LIBRARY_PATH', '')}".rstrip(":")
-        own["TENON_CACHE_DIR"] = str(fake / "cache")
+        own["TENON_CACHE_DIR"] = str(BUILD / "test_cache")
     return own
 
 

@@ -90,7 +90,7 @@ int translate(Compilation& work)
 TENON_FAKE_CUDA int nvrtcVersion(int* major, int* minor)
 {
     *major = 0; // The cache of binaries tells compilers apart by it.
-    *minor = 1;
+    *minor = static_cast<int>(std::hash<std::string>{}(readAll(TENON_EMULATED_HEADER)) >> 34);
     return 0;
 }
 
