@@ -31,6 +31,9 @@ Result<TensorType> Fill::infer(Inputs const& in) const
     check.that(floating || (isLinear && (toType == DType::kINT32 || toType == DType::kINT64)), "cannot fill with {}",
         nameOf(toType));
     check.that(in.has(1) == in.has(2), "alpha and beta must be both inputs or both fields");
+    bool const hasNumbers = !in.has(1) && !alphaBetaInt64;
+    check.that(floating || !hasNumbers || (std::isfinite(alpha) && std::isfinite(beta)),
+        "cannot fill with {} from {} by {}: both must be finite", nameOf(toType), alpha, beta);
     TENON_TRY(check.done());
     Shape shape(dimensions.d, dimensions.d + std::max(dimensions.nbDims, 0));
     if (in.has(0))

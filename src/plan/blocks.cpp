@@ -220,12 +220,17 @@ class BlockPlanner
     std::vector<int32_t> mRegionOf; //!< By step.
 };
 
-//! Most bytes that a tensor can take; −1 when there is no sensible bound.
-int64_t maxBytes(PlanTensor const& tensor, std::span<Span const> registers)
+std::vector<int64_t> maxExtents(PlanTensor const& tensor, std::span<Span const> registers)
 {
     std::vector<int64_t> extents;
     for (int32_t const reg : tensor.extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
+    return extents;
+}
+
+//! Most bytes that a tensor can take; −1 when there is no sensible bound.
+int64_t maxBytes(PlanTensor const& tensor, std::span<int64_t const> extents)
+{
     int64_t const bytes = bytesOf(tensor.dtype, tensor.layout, extents);
     return bytes > kMaxBytes ? -1 : bytes;
 }
@@ -257,9 +262,12 @@ Result<std::vector<ArenaBlock>> sizedBlocks(
         for (int32_t const member : plan.members[i])
         {
             PlanTensor const& tensor = program.tensors[asSize(member)];
-            int64_t const bytes = maxBytes(tensor, registers);
+            std::vector<int64_t> const extents = maxExtents(tensor, registers);
+            int64_t const bytes = maxBytes(tensor, extents);
             if (bytes < 0)
-                return badArgument("tensor '{}' would be larger than any memory for the shapes at hand", tensor.name);
+                return badArgument("tensor '{}' would be larger than any memory for the shapes at hand: [{}], where {} "
+                                   "stands for an extent without a bound",
+                    tensor.name, fmt::join(extents, ", "), INT64_MAX);
             blocks[i].bytes = std::max(blocks[i].bytes, bytes);
         }
         total += blocks[i].bytes;

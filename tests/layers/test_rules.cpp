@@ -295,6 +295,23 @@ TEST(LayerRules, E15_alphaAndBetaAreBothInputs)
     EXPECT_NE(errorOfInference(Fill{}, {shape, number}, {known}), "");
 }
 
+TEST(LayerRules, integersAreFilledByFiniteSteps)
+{
+    auto const message = [](Fill layer, DType type) {
+        layer.dimensions = {1, {3}};
+        layer.toType = type;
+        return errorOfInference(layer, {});
+    };
+    for (DType const type : {DType::kINT32, DType::kINT64})
+        for (double const number : {static_cast<double>(NAN), HUGE_VAL, -HUGE_VAL})
+        {
+            EXPECT_NE(message({.alpha = number}, type).find("both must be finite"), std::string::npos);
+            EXPECT_NE(message({.beta = number}, type).find("both must be finite"), std::string::npos);
+            EXPECT_EQ(message({.alpha = number, .alphaBetaInt64 = true}, type), "") << "it does not count";
+            EXPECT_EQ(message({.alpha = number, .beta = 0.0}, DType::kFLOAT), "") << "masks are filled with it";
+        }
+}
+
 TEST(LayerRules, E32_extentsFollowThePaddingMode)
 {
     using nvinfer1::PaddingMode;

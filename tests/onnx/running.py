@@ -103,6 +103,8 @@ def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.nda
     if engine is None:
         raise Refused("the runtime refused the plan")
     context = engine.create_execution_context()
+    if context is None:
+        raise Refused("the engine gave no context")
     return [run_once(engine, context, feed) for feed in runs]
 
 

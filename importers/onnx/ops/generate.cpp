@@ -11,6 +11,7 @@ namespace
 
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::FillOperation;
+using nvinfer1::UnaryOperation;
 using Wide = __int128; //!< Differences of 64-bit limits.
 
 Outputs importConstant(Node& node)
@@ -91,25 +92,64 @@ bool allConstant(Node const& node)
     return node.in(0).isConstant() && node.in(1).isConstant() && node.in(2).isConstant();
 }
 
-void checkRange(double start, double limit, double delta, double count)
+constexpr char const* kRangeInputs[]{"start", "limit", "delta"};
+
+//! An operand that is known, and has one element.
+int64_t wholeOperand(Node& node, int input)
+{
+    Integers const elements = node.integers(input, kRangeInputs[input]);
+    if (elements.size() != 1)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("input {} ({}) has {} elements, not 1", input, kRangeInputs[input], elements.size()));
+    }
+    return elements.front();
+}
+
+//! Of those operands that are known: numbers, and a step that is none of 0.
+void checkRangeOperands(Node& node)
+{
+    for (int i = 0; i < 3; ++i)
+    {
+        if (!node.in(i).isConstant())
+        {
+            continue;
+        }
+        bool const isReal = isFloating(node.in(i).type());
+        double const number = isReal ? node.number(i, kRangeInputs[i], 0) : static_cast<double>(wholeOperand(node, i));
+        if (!std::isfinite(number))
+        {
+            fail(ErrorCode::kINVALID_VALUE,
+                fmt::format("Range whose {} is {}: start, limit and delta must be finite", kRangeInputs[i], number));
+        }
+        if (i == 2 && number == 0.0)
+        {
+            fail(ErrorCode::kINVALID_VALUE, "Range whose delta is 0 never reaches its limit");
+        }
+    }
+}
+
+void checkCount(double start, double limit, double delta, double count)
 {
     constexpr double kLimit{1 << 28};
-    if (delta == 0.0 || !(count <= kLimit))
+    if (!(count <= kLimit))
     {
-        fail(ErrorCode::kINVALID_VALUE, fmt::format("Range from {} to {} by {}", start, limit, delta));
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("Range from {} to {} by {} has {} elements, and may have {}", start, limit, delta, count,
+                static_cast<int64_t>(kLimit)));
     }
 }
 
 //! start, start + delta, … as long as limit is not reached; all three are known.
 Outputs constantIntegers(Node& node)
 {
-    int64_t const start = node.integers(0, "start").at(0);
-    int64_t const limit = node.integers(1, "limit").at(0);
-    int64_t const delta = node.integers(2, "delta").at(0);
+    int64_t const start = wholeOperand(node, 0);
+    int64_t const limit = wholeOperand(node, 1);
+    int64_t const delta = wholeOperand(node, 2);
     Wide const span = Wide{limit} - Wide{start};
-    Wide const wide = delta == 0 ? 0 : (span + delta + (delta > 0 ? -1 : 1)) / delta;
+    Wide const wide = (span + delta + (delta > 0 ? -1 : 1)) / delta;
     auto const count = static_cast<double>(std::max<Wide>(wide, 0));
-    checkRange(static_cast<double>(start), static_cast<double>(limit), static_cast<double>(delta), count);
+    checkCount(static_cast<double>(start), static_cast<double>(limit), static_cast<double>(delta), count);
     return {node.cast(iota(node, static_cast<int64_t>(count), start, delta), node.in(0).type())};
 }
 
@@ -123,7 +163,7 @@ Outputs constantRange(Node& node)
     double const limit = node.number(1, "limit", 0);
     double const delta = node.number(2, "delta", 1);
     double const count = std::max(0.0, std::ceil((limit - start) / delta));
-    checkRange(start, limit, delta, count);
+    checkCount(start, limit, delta, count);
     auto const length = static_cast<int64_t>(count);
     if (length > kMaxConstant)
     {
@@ -152,8 +192,7 @@ Value floatingRange(Node& node)
     Value const start = number(0);
     Value const delta = number(2);
     Value const span = node.binary(number(1), start, ElementWiseOperation::kSUB);
-    Value const steps =
-        node.unary(node.binary(span, delta, ElementWiseOperation::kDIV), nvinfer1::UnaryOperation::kCEIL);
+    Value const steps = node.unary(node.binary(span, delta, ElementWiseOperation::kDIV), UnaryOperation::kCEIL);
     Value const count = node.binary(steps, node.scalar(0.0, type, 1), ElementWiseOperation::kMAX);
     Value const places = node.cast(iota(node, Extent{node.cast(count, DataType::kINT64)}), type);
     Value const moved =
@@ -161,8 +200,26 @@ Value floatingRange(Node& node)
     return node.cast(moved, node.in(0).type());
 }
 
+//! Integers whose differences stay within 64 bits; what only the run knows, the profile bounds.
+void checkFarLimits(Node& node)
+{
+    constexpr int64_t kFarthest{int64_t{1} << 62};
+    for (int i = 0; i < 3; ++i)
+    {
+        int64_t const number = node.in(i).isConstant() ? wholeOperand(node, i) : 0;
+        if (number > kFarthest || number < -kFarthest)
+        {
+            fail(ErrorCode::kINVALID_VALUE,
+                fmt::format("Range whose {} is {}, beyond 2^62, and whose other operands only the run knows: their "
+                            "difference may have more than 64 bits",
+                    kRangeInputs[i], number));
+        }
+    }
+}
+
 Outputs importRange(Node& node)
 {
+    checkRangeOperands(node);
     if (allConstant(node))
     {
         return constantRange(node);
@@ -172,10 +229,18 @@ Outputs importRange(Node& node)
     {
         return {floatingRange(node)};
     }
+    checkFarLimits(node);
     Extent const start = elementsOf(node, node.in(0)).at(0);
     Extent const limit = elementsOf(node, node.in(1)).at(0);
     Extent const delta = elementsOf(node, node.in(2)).at(0);
     Extent const count = larger(node, 0, ceilDivide(node, subtract(node, limit, start), delta));
+    if (!delta.known)
+    {
+        Value const isZero = node.binary(delta.tensor, node.integerConstant({0}), ElementWiseOperation::kEQUAL);
+        std::string const text = fmt::format("Range '{}': delta must not be 0", node.name());
+        Value const holds = node.unary(isZero, UnaryOperation::kNOT);
+        node.added(node.api().addAssertion(node.tensor(holds), text.c_str()), "assertion");
+    }
     return {node.cast(range(node, count, start, delta), type)};
 }
 
