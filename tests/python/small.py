@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import numpy as np
 import tensorrt as trt
@@ -115,6 +116,17 @@ def memory(made: trt.ICudaEngine, values: np.ndarray) -> np.ndarray | trt.Device
 
 def contents(array: np.ndarray | trt.DeviceArray) -> np.ndarray:
     return array if isinstance(array, np.ndarray) else array.numpy()
+
+
+def wait_until_it_sleeps(process: int, seconds: float = 0.3) -> None:
+    """Until its main thread has slept for so long: it waits for somebody, and not for a processor or a disk."""
+    end, last, since = time.monotonic() + PATIENCE, ["R"], time.monotonic()
+    while time.monotonic() < end and time.monotonic() - since < seconds:
+        time.sleep(0.01)
+        fields = pathlib.Path(f"/proc/{process}/task/{process}/stat").read_text().rpartition(")")[2].split()
+        now = [fields[0], *fields[11:13]]  # Its state, and the ticks that it has computed.
+        if now != last or now[0] != "S":
+            last, since = now, time.monotonic()
 
 
 def script(text: str, *, timeout: float = PATIENCE, **environment: str) -> subprocess.CompletedProcess:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -354,7 +353,7 @@ def interrupted_at_the_end(text: str, patience: float = small.PATIENCE) -> tuple
             line = child.stdout.readline()
             assert line, said
             said += line
-        time.sleep(0.3)
+        small.wait_until_it_sleeps(child.pid)
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=patience)
         return rest, child.returncode
@@ -407,8 +406,13 @@ import ctypes, numpy as np, small, tenon, tensorrt as trt
 from host_streams import _HOST
 
 LIBC = ctypes.CDLL(None)
-sleep = ctypes.cast(LIBC.sleep, ctypes.c_void_p)
-assert LIBC.__cxa_atexit(sleep, ctypes.c_void_p(3), None) == 0  # The process goes on without an interpreter.
+LIBC.calloc.restype = ctypes.c_void_p
+word = ctypes.c_void_p(LIBC.calloc(1, 64))
+assert LIBC.sem_init(word, 0, 0) == 0
+sleep, post, wait = (ctypes.cast(getattr(LIBC, name), ctypes.c_void_p) for name in ("sleep", "sem_post", "sem_wait"))
+# The process goes on without an interpreter, and the work of the stream only then: the last one comes first.
+assert LIBC.__cxa_atexit(sleep, ctypes.c_void_p(3), None) == 0
+assert LIBC.__cxa_atexit(post, word, None) == 0
 
 
 class Logger(trt.ILogger):
@@ -439,7 +443,7 @@ context = context()
 for name in ("x", "y"):
     context.set_tensor_address(name, np.zeros((100, 100), np.float32))
 stream = tenon.Stream()
-assert _HOST.tenonHostSubmit(ctypes.c_void_p(int(stream)), sleep, ctypes.c_void_p(1), None) == 0
+assert _HOST.tenonHostSubmit(ctypes.c_void_p(int(stream)), wait, word, None) == 0
 assert context.execute_async_v3(int(stream))
 """
 

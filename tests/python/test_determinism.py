@@ -30,9 +30,9 @@ CAPPED = [
 
 
 def worker(*arguments: object, **knobs: str) -> None:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("TENON_")} | knobs
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TENON_") or key == "TENON_CACHE_DIR"}
     command = [sys.executable, str(ROOT / "tests" / "python" / "plan_worker.py"), *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=kept | knobs, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
 
 

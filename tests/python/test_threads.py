@@ -22,7 +22,10 @@ def logger() -> small.Recorder:
 def test_B2_whatever_objects_hold_may_be_replaced_while_other_threads_use_them(what: str) -> None:
     program = pathlib.Path(thread_stress.__file__)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", program, what, "3"], capture_output=True, text=True, timeout=120
+        [sys.executable, "-X", "faulthandler", program, what, "3"],
+        capture_output=True,
+        text=True,
+        timeout=small.PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-3000:]
 
