@@ -106,7 +106,7 @@ function(tenon_test_fake_cuda area)
     add_test(NAME fake_cuda.${area} COMMAND test_${area} --gtest_brief=1 --gtest_filter=${ARG_FILTER})
     set(environment LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fake_cuda
         TENON_CACHE_DIR=${PROJECT_BINARY_DIR}/test_cache ${ARG_ENVIRONMENT})
-    set_tests_properties(fake_cuda.${area} PROPERTIES TIMEOUT 1500 ENVIRONMENT "${environment}")
+    set_tests_properties(fake_cuda.${area} PROPERTIES TIMEOUT 3600 ENVIRONMENT "${environment}")
     add_dependencies(test_${area} fake_cuda fake_nvrtc fake_cublasLt fake_cudnn)
 endfunction()
 

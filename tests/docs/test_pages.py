@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENON_BUILD", ROOT / "build"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_HERE = ["QUICKSTART.md", "FROM_TENSORRT.md", "FROM_ONNXRUNTIME.md", "ERRORS.md", "TOOLS.md"]
-PATIENCE = 120  # Seconds that a page's code may take.
+PATIENCE = 600  # Seconds that a page's code may take.
 
 # Blocks of other pages that are not run here, by words that they contain, and the file that has their code whole and
 # runs it: sketches with "…" in them, programs, what needs a server or an installation.

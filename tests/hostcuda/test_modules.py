@@ -548,7 +548,7 @@ def interrupted_at_its_end(site: pathlib.Path, code: str) -> str:
         assert "ending" in first, first + child.stdout.read()
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        said, _ = child.communicate(timeout=120)
+        said, _ = child.communicate(timeout=600)
         assert child.returncode == 0, f"exit status {child.returncode}\n{said}"
         return said
     finally:

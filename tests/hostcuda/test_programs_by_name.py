@@ -54,7 +54,7 @@ def hang_up() -> None:
 
 def run(site: pathlib.Path, *words: object) -> subprocess.CompletedProcess:
     with started(site, *words) as child:
-        output, errors = child.communicate(timeout=300)
+        output, errors = child.communicate(timeout=600)
     return subprocess.CompletedProcess(words, child.returncode, output, errors)
 
 
@@ -93,6 +93,6 @@ def test_who_ends_it_ends_the_program(number: signal.Signals, site: pathlib.Path
         links = pathlib.Path(child.stdout.readline().strip())
         assert links.exists()
         child.send_signal(number)
-        assert child.wait(timeout=60) == 128 + number
+        assert child.wait(timeout=600) == 128 + number
         assert child.stdout.read() == ""  # Nobody has it open any more.
     assert not links.exists()

@@ -103,7 +103,7 @@ def planned_again(*paths: pathlib.Path) -> int:
         env=os.environ | {"TENON_DEVICE": "ref"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return int(done.stdout)

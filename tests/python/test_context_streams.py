@@ -330,7 +330,7 @@ def work():
 thread = threading.Thread(target=work, daemon=True)
 thread.start()
 """
-    done = small.script(text, timeout=120)
+    done = small.script(text)
     assert done.returncode == 0 and done.stdout == "stopped\n", done.stdout[-500:] + done.stderr[-2000:]
 
 

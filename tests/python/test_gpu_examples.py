@@ -30,7 +30,7 @@ def missing(*packages: str) -> str:
 
 def run(command: list[str]) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"TENON_DEVICE": "cuda"}, timeout=300, check=False
+        command, capture_output=True, text=True, env=os.environ | {"TENON_DEVICE": "cuda"}, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

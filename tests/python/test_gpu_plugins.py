@@ -32,7 +32,7 @@ def environment() -> dict[str, str]:
 def test_N11_on_a_gpu_tensors_are_its_memory(what):
     done = subprocess.run(
         [sys.executable, str(HERE / "gpu_plugins.py"), what],
-        capture_output=True, text=True, env=environment(), timeout=300, check=False,
+        capture_output=True, text=True, env=environment(), timeout=small.PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.strip() == "done", done.stdout + done.stderr
 
@@ -45,11 +45,11 @@ def test_the_program_runs_plans_and_says_what_a_call_takes(tmp_path):
     np.save(tmp_path / "x.npy", x)
     program = str(BUILD / "bin" / "tenon")
     run = [program, "run", str(plan), "--input", f"x={tmp_path / 'x.npy'}", "--outputs", str(tmp_path / "out")]
-    done = subprocess.run(run, capture_output=True, text=True, env=own, timeout=300, check=False)
+    done = subprocess.run(run, capture_output=True, text=True, env=own, timeout=small.PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "out" / "y.npy"), small.want(x), rtol=1e-4, atol=1e-5)
     bench = [program, "bench", str(plan), "--seconds", "0.2", "--streams", "2", "--json"]
-    done = subprocess.run(bench, capture_output=True, text=True, env=own, timeout=300, check=False)
+    done = subprocess.run(bench, capture_output=True, text=True, env=own, timeout=small.PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
     assert figures["device"].startswith("cuda") and 0 < figures["enqueue_ms"] <= figures["max_ms"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import small
 import tensorrt as trt
 
 SHAPE = (1, 3, 2, 2)
@@ -50,7 +51,7 @@ def run_on(device: str, plan: pathlib.Path) -> tuple[np.ndarray, str]:
     result = plan.with_suffix(f".{device}.npy")
     env = os.environ | {"TENON_DEVICE": device, "TENON_LOG": "info"}
     done = subprocess.run(
-        [sys.executable, "-c", RUN, plan, result], env=env, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", RUN, plan, result], env=env, capture_output=True, text=True, timeout=small.PATIENCE
     )
     assert done.returncode == 0, done.stderr
     return np.load(result), done.stderr

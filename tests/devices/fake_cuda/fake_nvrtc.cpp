@@ -2,6 +2,7 @@
 // accept the text, too, for the oldest and for the newest architecture.
 #include "devices/fake_cuda/fake_cuda.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +63,8 @@ int translate(Compilation& work)
     fs::path const object = folder / (std::to_string(std::hash<std::string>{}(whole)) + ".so");
     if (!fs::exists(object))
     {
-        std::string const own = object.string() + "." + std::to_string(getpid());
+        static std::atomic<int> number{0};
+        std::string const own = object.string() + "." + std::to_string(getpid()) + "." + std::to_string(number++);
         {
             std::ofstream out{own + ".cpp"};
             out << work.source << "\n#ifdef TENON_EMULATED\nint tenonHasBarriers = " << hasBarriers(work.source)
