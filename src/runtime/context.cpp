@@ -116,7 +116,7 @@ Result<Done> Context::setInputShape(char const* name, Dims const& dims)
 
 Result<Context::Dims> Context::tensorShape(char const* name) const
 {
-    return mState->shapes.shapeOf(TENON_TRY(engine().ioOf(name)), mState->bindings.addresses());
+    return mState->shapes.now().shapeOf(TENON_TRY(engine().ioOf(name)), mState->bindings.addresses());
 }
 
 Result<Context::Dims> Context::tensorStrides(char const* name) const
@@ -139,16 +139,16 @@ Result<Context::Dims> Context::tensorStrides(char const* name) const
 
 bool Context::allInputShapesSet() const noexcept
 {
-    return mState->shapes.areSet();
+    return mState->shapes.now().areSet();
 }
 
-std::vector<char const*> Context::missingInputs() const
+std::vector<char const*> Context::missingInputs(InputShapes const& shapes) const
 {
     std::vector<char const*> missing;
     for (int32_t i = 0; i < engine().inputCount(); ++i)
     {
         bool const noValues = engine().io(i).isShape && mState->bindings.addresses()[asSize(i)] == nullptr;
-        if (!mState->shapes.isSet(asSize(i)) || noValues)
+        if (!shapes.isSet(asSize(i)) || noValues)
             missing.push_back(engine().io(i).name.c_str());
     }
     return missing;
@@ -156,11 +156,12 @@ std::vector<char const*> Context::missingInputs() const
 
 Result<std::vector<char const*>> Context::inferShapes()
 {
-    std::vector<char const*> const missing = missingInputs();
+    InputShapes const shapes = mState->shapes.now();
+    std::vector<char const*> const missing = missingInputs(shapes);
     if (!missing.empty())
         return missing;
-    TENON_TRY(mState->runNow()); // All shapes and values are such that it could run.
-    auto const registers = mState->registersNow();
+    TENON_TRY(mState->runFor(shapes)); // All shapes and values are such that it could run.
+    auto const registers = shapes.registersFor(mState->bindings.addresses());
     for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
     {
         IOFacts const& facts = mState->engine.io[asSize(i)];
@@ -179,12 +180,13 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
     PlanIO const& io = engine().io(index);
     if (io.isInput)
         return badArgument("'{}' is an input", name);
-    if (!allInputShapesSet())
+    InputShapes const shapes = mState->shapes.now();
+    if (!shapes.areSet())
         return badArgument("the largest size of '{}' is known once all input shapes are set", name);
     std::vector<void*> from;
     for (size_t i = 0; i < mState->bindings.addresses().size(); ++i)
         from.push_back(mState->bindings.addressIn(bindings, i));
-    auto const registers = mState->shapes.registersFor(from);
+    auto const registers = shapes.registersFor(from);
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
@@ -279,13 +281,14 @@ Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes
 
 Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 {
-    if (auto const missing = missingInputs(); !missing.empty())
+    InputShapes const shapes = mState->shapes.now();
+    if (auto const missing = missingInputs(shapes); !missing.empty())
     {
-        bool const hasShape = mState->shapes.isSet(asSize(engine().findIO(missing.front())));
+        bool const hasShape = shapes.isSet(asSize(engine().findIO(missing.front())));
         return errorOf(ErrorCode::kINVALID_STATE, "the {} of input '{}' {} not set", hasShape ? "values" : "shape",
             missing.front(), hasShape ? "are" : "is");
     }
-    return TENON_TRY(mState->runNow())->arenaBytes;
+    return TENON_TRY(mState->runFor(shapes))->arenaBytes;
 }
 
 Result<Done> Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator)

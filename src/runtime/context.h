@@ -10,6 +10,7 @@ namespace tenon
 {
 
 struct ContextState;
+class InputShapes;
 
 using MemoryStrategy = nvinfer1::ExecutionContextAllocationStrategy;
 
@@ -121,8 +122,9 @@ class Context
 
   private:
     explicit Context(std::shared_ptr<ContextState> state);
-    std::vector<char const*> missingInputs() const; //!< Those without a shape or, for shape tensors, an address.
-    std::shared_ptr<ContextState> mState;           //!< Runs that were captured keep it, too.
+    //! Those without a shape or, for shape tensors, an address.
+    std::vector<char const*> missingInputs(InputShapes const& shapes) const;
+    std::shared_ptr<ContextState> mState; //!< Runs that were captured keep it, too.
 };
 
 } // namespace tenon

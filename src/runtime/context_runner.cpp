@@ -9,7 +9,8 @@ namespace tenon
 
 ContextRunner::ContextRunner(ContextState& state)
     : mState{state},
-      mEngine{state.engine}
+      mEngine{state.engine},
+      mShapes{state.engine}
 {
     Program const& program = *mEngine.program;
     size_t const ioCount = mEngine.plan->io.size();
@@ -101,13 +102,14 @@ Result<Done> ContextRunner::runAll()
 
 Result<Done> ContextRunner::takeAddresses()
 {
+    mState.shapes.copyTo(mShapes);
     for (size_t i = 0; i < mIO.size(); ++i)
     {
         PlanIO const& io = mEngine.plan->io[i];
         void* const address = mState.bindings.addressIn(mRequest->bindings, i);
         mIO[i] = address;
         mGiven[i] = 0;
-        if (io.isInput && !mState.shapes.isSet(i))
+        if (io.isInput && !mShapes.isSet(i))
             return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", io.name);
         if (io.isInput && address == nullptr && mEngine.io[i].isRead)
             return errorOf(ErrorCode::kINVALID_STATE, "the address of input '{}' is not set", io.name);
@@ -119,10 +121,11 @@ Result<Done> ContextRunner::takeAddresses()
 
 Result<Done> ContextRunner::selectRun()
 {
-    mState.shapes.findSymbols(mIO, mSymbols);
-    mState.writeRunKey(mApart, mSymbols, mKey);
+    mShapes.findSymbols(mIO, mSymbols);
+    RunShapes const asked{mShapes, mSymbols, mState.host.threads, mApart};
+    mState.writeRunKey(asked, mKey);
     if (mRun == nullptr || mRun->key != mKey)
-        mRun = TENON_TRY(mState.findRun(mApart, mSymbols, mKey));
+        mRun = TENON_TRY(mState.findRun(asked, mKey));
     return Done{};
 }
 

@@ -135,6 +135,7 @@ class ContextRunner
     ShapeKey mTailKey;
     std::shared_ptr<PreparedRun const> mRun;
     std::vector<std::shared_ptr<PreparedTail const>> mTails; //!< By segment; [0] is unused.
+    InputShapes mShapes;
     std::vector<Span> mSymbols;
     std::vector<Span> mRegisters;
     std::vector<uint8_t> mKnown;   //!< Per symbol.

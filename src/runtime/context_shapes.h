@@ -1,55 +1,53 @@
-// ContextShapes: the profile and the input shapes that a context has, and what follows from them.
+// ContextShapes: the profile and the input shapes that a context has; who uses them takes a copy.
 #pragma once
 
-#include "runtime/engine_state.h"
+#include "runtime/input_shapes.h"
+
+#include <mutex>
 
 namespace tenon
 {
 
+//! Rule S5 has one thread at a time set shapes and run. Whoever breaks it gets a run of one state of the shapes, and
+//! what is prepared for a key is prepared for what the key says: other contexts will use it.
 class ContextShapes
 {
   public:
-    using Dims = nvinfer1::Dims64;
-
-    //! Profile 0, and no shape of a dynamic input (Q1).
-    explicit ContextShapes(EngineState const& engine);
-
-    int32_t profile() const noexcept
+    explicit ContextShapes(EngineState const& engine)
+        : mNow{engine}
     {
-        return mProfile;
     }
-    //! Forgets the shapes of all dynamic inputs (Q3).
-    void select(int32_t profile);
-    //! Refused unless it fits network and profile, also wherever other inputs have its dimensions by name.
-    Result<Done> set(int32_t input, Dims const& dims);
 
-    //! Per input: as it is set, with what profile and dimension names imply; −1 where nothing is known.
-    std::span<Dims const> dims() const noexcept
+    InputShapes now() const
     {
-        return mDims;
+        std::scoped_lock const lock{mMutex};
+        return mNow;
     }
-    bool isSet(size_t input) const noexcept;
-    bool areSet() const noexcept;
-    //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
-    void findSymbols(std::span<void* const> from, std::span<Span> into) const;
-    //! All registers for values of shape tensors at these addresses; what only running tells lies within its bounds.
-    std::vector<Span> registersFor(std::span<void* const> from) const;
-    //! Of an input or output: −1 in each extent that is not known yet.
-    Dims shapeOf(int32_t io, std::span<void* const> from) const;
-    //! Values of shape tensors lie within the profile.
-    Result<Done> checkValues(std::span<Span const> symbols) const;
+    //! Without an allocation, into a copy of earlier.
+    void copyTo(InputShapes& copy) const
+    {
+        std::scoped_lock const lock{mMutex};
+        copy = mNow;
+    }
+    int32_t profile() const
+    {
+        std::scoped_lock const lock{mMutex};
+        return mNow.profile();
+    }
+    void select(int32_t profile)
+    {
+        std::scoped_lock const lock{mMutex};
+        mNow.select(profile);
+    }
+    Result<Done> set(int32_t input, InputShapes::Dims const& dims)
+    {
+        std::scoped_lock const lock{mMutex};
+        return mNow.set(input, dims);
+    }
 
   private:
-    Result<Done> checkExtents(int32_t input, Dims const& dims) const;
-    Result<Done> checkNamed(int32_t input, Dims const& dims) const;
-    std::string_view nameOfExtent(size_t input, int32_t axis) const;
-    int64_t extentByName(std::string_view name) const;
-    void imply();
-
-    EngineState const& mEngine;
-    int32_t mProfile{0};
-    std::vector<Dims> mSet; //!< Per input: as the user set it; −1 where nothing is set.
-    std::vector<Dims> mDims;
+    mutable std::mutex mMutex;
+    InputShapes mNow;
 };
 
 } // namespace tenon

@@ -24,40 +24,40 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy strate
 
 ContextState::~ContextState() = default;
 
-void ContextState::writeRunKey(bool apart, std::span<Span const> symbols, ShapeKey& key) const
+void ContextState::writeRunKey(RunShapes const& asked, ShapeKey& key) const
 {
     key.clear();
     key.push_back(engine.loaded()->generation);
-    key.push_back(shapes.profile());
-    key.push_back(host.threads);
-    key.push_back(apart ? 1 : 0);
-    for (nvinfer1::Dims64 const& each : shapes.dims())
+    key.push_back(asked.inputs.profile());
+    key.push_back(asked.threads);
+    key.push_back(asked.apart ? 1 : 0);
+    for (nvinfer1::Dims64 const& each : asked.inputs.dims())
         key.insert(key.end(), each.d, each.d + each.nbDims);
-    for (size_t i = 0; i < symbols.size(); ++i)
+    for (size_t i = 0; i < asked.symbols.size(); ++i)
         if (engine.program->symbols[i].kind == PlanSymbolKind::kInputValue)
-            key.push_back(symbols[i].lo);
+            key.push_back(asked.symbols[i].lo);
 }
 
-Result<std::shared_ptr<PreparedRun const>> ContextState::findRun(
-    bool apart, std::span<Span const> symbols, ShapeKey const& key) const
+Result<std::shared_ptr<PreparedRun const>> ContextState::findRun(RunShapes const& asked, ShapeKey const& key) const
 {
-    TENON_TRY(shapes.checkValues(symbols));
+    TENON_TRY(asked.inputs.checkValues(asked.symbols));
     auto found = engine.runs.find(key);
     if (found != nullptr)
         return found;
-    auto made = TENON_TRY(prepareRun(engine, key, {shapes.profile(), host.threads, apart, shapes.dims(), symbols}));
+    auto made = TENON_TRY(prepareRun(engine, key, asked));
     size_t const bytes = made->bytes();
     ShapeKey madeFor = made->key; // A refit may have come between.
     return engine.runs.insert(std::move(madeFor), std::move(made), bytes);
 }
 
-Result<std::shared_ptr<PreparedRun const>> ContextState::runNow() const
+Result<std::shared_ptr<PreparedRun const>> ContextState::runFor(InputShapes const& given) const
 {
     std::vector<Span> symbols(engine.program->symbols.size());
-    shapes.findSymbols(bindings.addresses(), symbols);
+    given.findSymbols(bindings.addresses(), symbols);
+    RunShapes const asked{given, symbols, host.threads};
     ShapeKey key;
-    writeRunKey(false, symbols, key);
-    return findRun(false, symbols, key);
+    writeRunKey(asked, key);
+    return findRun(asked, key);
 }
 
 Error ContextState::isBusy()

@@ -10,6 +10,8 @@
 #include "runtime/context_use.h"
 #include "runtime/frames.h"
 
+#include <atomic>
+
 namespace tenon
 {
 
@@ -18,8 +20,8 @@ class ContextRunner;
 //! How the runs of a context go on the host.
 struct HostSettings
 {
-    int32_t threads{1};
-    int64_t spin{-1}; //!< Microseconds; −1: the device's own.
+    std::atomic<int32_t> threads{1};
+    std::atomic<int64_t> spin{-1}; //!< Microseconds; −1: the device's own.
 };
 
 struct ContextState : public std::enable_shared_from_this<ContextState>
@@ -43,16 +45,15 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     //! The user's callbacks may ask the context while it is at work, and must not touch it.
     std::unique_ptr<ContextRunner> runner;
 
-    //! The prepared run for shapes, profile and values of shape tensors. `key` is theirs, as writeRunKey() makes it.
-    Result<std::shared_ptr<PreparedRun const>> findRun(
-        bool apart, std::span<Span const> symbols, ShapeKey const& key) const;
-    void writeRunKey(bool apart, std::span<Span const> symbols, ShapeKey& key) const;
-    //! That for the shapes and addresses that are set.
-    Result<std::shared_ptr<PreparedRun const>> runNow() const;
-    //! All registers for those.
+    //! The prepared run for these shapes and values. `key` is theirs, as writeRunKey() makes it of the same.
+    Result<std::shared_ptr<PreparedRun const>> findRun(RunShapes const& asked, ShapeKey const& key) const;
+    void writeRunKey(RunShapes const& asked, ShapeKey& key) const;
+    //! That for these shapes and the addresses that are set.
+    Result<std::shared_ptr<PreparedRun const>> runFor(InputShapes const& given) const;
+    //! All registers for what is set.
     std::vector<Span> registersNow() const
     {
-        return shapes.registersFor(bindings.addresses());
+        return shapes.now().registersFor(bindings.addresses());
     }
     //! Calls that take away what a run uses are refused in its callbacks and beside it.
     Result<ContextUse::Held> takeToChange();

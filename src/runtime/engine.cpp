@@ -2,8 +2,8 @@
 #include "runtime/engine.h"
 
 #include "base/check.h"
-#include "runtime/context_shapes.h"
 #include "runtime/engine_state.h"
+#include "runtime/input_shapes.h"
 
 #include <algorithm>
 
@@ -147,7 +147,7 @@ Result<Engine::Dims> Engine::shape(char const* name) const
     Dims dims = io(index).dims;
     if (std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; }))
         return dims;
-    ContextShapes shapes{*mState};
+    InputShapes shapes{*mState};
     std::vector<void*> const noValues(static_cast<size_t>(inputCount()));
     dims = shapes.shapeOf(index, noValues);
     for (int32_t profile = 1; profile < profileCount(); ++profile)

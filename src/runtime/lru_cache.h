@@ -26,7 +26,7 @@ class LruCache
 
     //! The latest value stays, however large it is.
     explicit LruCache(size_t maxBytes)
-        : mMostBytes{maxBytes}
+        : mMaxBytes{maxBytes}
     {
     }
 
@@ -62,7 +62,7 @@ class LruCache
         mEntries.push_front({hash, bytes, std::move(key), std::move(value)});
         mByHash.emplace(hash, mEntries.begin());
         mBytes += bytes;
-        while (mBytes > mMostBytes && mEntries.size() > 1)
+        while (mBytes > mMaxBytes && mEntries.size() > 1)
             dropOldest(evicted);
         return mEntries.front().value;
     }
@@ -106,7 +106,7 @@ class LruCache
         return hash;
     }
 
-    size_t mMostBytes;
+    size_t mMaxBytes;
     mutable std::mutex mMutex;
     size_t mBytes{0};
     std::list<Entry> mEntries; //!< Used last first.

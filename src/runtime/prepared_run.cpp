@@ -4,6 +4,7 @@
 #include "plan/lookup.h"
 #include "plan/regions.h"
 #include "runtime/engine_state.h"
+#include "runtime/input_shapes.h"
 #include "runtime/reshape_chain.h"
 
 #include <algorithm>
@@ -24,12 +25,12 @@ Result<Done> fillArena(
     {
         // Greedy layouts are not monotone: a smaller shape can need more than what the bound promised. The layout of
         // the bound holds for it too.
-        auto const bound = boundOf(engine, shapes.profile);
+        auto const bound = boundOf(engine, shapes.inputs.profile());
         if (bound && layout.bytes > (*bound)->layout.bytes)
         {
             for (size_t i = 0; i < blocks.size(); ++i)
                 if (blocks[i].bytes > (*bound)->blocks[i].bytes)
-                    return badArgument("tensors take more memory than profile {} allows", shapes.profile);
+                    return badArgument("tensors take more memory than profile {} allows", shapes.inputs.profile());
             layout = (*bound)->layout;
         }
     }
@@ -330,7 +331,7 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
 {
     auto run = std::make_shared<PreparedRun>();
     run->threads = shapes.threads;
-    run->growth = growthOf(engine, shapes.inputDims);
+    run->growth = growthOf(engine, shapes.inputs.dims());
     run->loaded = engine.loaded();
     if (!run->loaded->lacking.empty())
         return errorOf(ErrorCode::kINVALID_STATE,
@@ -343,7 +344,7 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
     bool const data = hasDataSymbols(*engine.program);
     std::vector<Span> const anywhere =
         data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->head.registers;
-    TENON_TRY(checkIO(engine, shapes.inputDims, anywhere));
+    TENON_TRY(checkIO(engine, shapes.inputs.dims(), anywhere));
     TENON_TRY(fillArena(engine, shapes, anywhere, *run));
     auto const former = engine.runs.latest();
     bool const usable = former != nullptr && former->threads == run->threads && former->loaded == run->loaded;

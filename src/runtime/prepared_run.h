@@ -15,6 +15,7 @@ namespace tenon
 {
 
 struct EngineState;
+class InputShapes;
 struct LoadedProgram;
 
 struct PreparedStep
@@ -57,14 +58,13 @@ struct PreparedRun
     size_t bytes() const noexcept;
 };
 
-//! Values of symbols that are known before the run, and how to run.
+//! What a run is prepared for and found by.
 struct RunShapes
 {
-    int32_t profile{0};
+    InputShapes const& inputs;     //!< All are set.
+    std::span<Span const> symbols; //!< Values of all that are known before the run; kData ones are ignored.
     int32_t threads{1};
-    bool apart{false};                           //!< No block is shared in place.
-    std::span<nvinfer1::Dims64 const> inputDims; //!< One per input, concrete.
-    std::span<Span const> symbols;               //!< One per symbol; kData ones are ignored.
+    bool apart{false}; //!< No block is shared in place.
 };
 
 Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine, ShapeKey key, RunShapes const& shapes);

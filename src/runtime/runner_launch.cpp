@@ -113,7 +113,7 @@ Result<Done> ContextRunner::mark()
 Result<RunEnd> ContextRunner::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
 {
     RunOptions options{.stream = mRequest->stream,
-        .hostThreads = mIsShort ? 1 : mState.host.threads,
+        .hostThreads = mIsShort ? 1 : mRun->threads,
         .spin = mState.host.spin,
         .observer = mRequest->timer.get(),
         .mayContinue = mRequest->mayContinue,

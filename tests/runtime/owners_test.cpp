@@ -3,7 +3,7 @@
 
 #include "runtime/bindings.h"
 #include "runtime/context_memory.h"
-#include "runtime/context_shapes.h"
+#include "runtime/input_shapes.h"
 #include "runtime/prepared_run.h"
 #include "runtime/shape_values.h"
 
@@ -35,10 +35,10 @@ class HeldAllocator final : public nvinfer1::IGpuAllocator
 };
 } // namespace
 
-TEST(ContextShapes, Q3_aProfileForgetsTheShapesOfDynamicInputs)
+TEST(InputShapes, Q3_aProfileForgetsTheShapesOfDynamicInputs)
 {
     auto const engine = engineOf(pointwiseNetwork());
-    ContextShapes shapes{engine->state()};
+    InputShapes shapes{engine->state()};
     EXPECT_FALSE(shapes.areSet());
     EXPECT_OK(shapes.set(0, dimsOf({5, 4})));
     EXPECT_TRUE(shapes.isSet(0));
@@ -49,14 +49,14 @@ TEST(ContextShapes, Q3_aProfileForgetsTheShapesOfDynamicInputs)
     EXPECT_EQ(shapes.dims()[0].d[1], 4) << "what is fixed stays";
 }
 
-TEST(ContextShapes, Q6_aRefusedShapeChangesNothingAndNamesSpreadExtents)
+TEST(InputShapes, Q6_aRefusedShapeChangesNothingAndNamesSpreadExtents)
 {
     auto const plan = std::make_shared<Plan>(*pointwiseNetwork());
     for (PlanIO& io : plan->io)
         if (io.isInput)
             io.dimensionNames = {"rows", ""};
     auto const engine = engineOf(plan);
-    ContextShapes shapes{engine->state()};
+    InputShapes shapes{engine->state()};
     EXPECT_OK(shapes.set(0, dimsOf({5, 4})));
     EXPECT_TRUE(shapes.areSet()) << "the other input has the extent by name";
     for (auto const& wrong : {dimsOf({5}), dimsOf({5, 3}), dimsOf({-1, 4}), dimsOf({17, 4})})
@@ -192,8 +192,7 @@ TEST(Scratch, isSharedByStepsThatFollowEachOther)
         step.isFence = i % 2 == 1;
     }
     auto const engine = engineOf(builder.finish());
-    auto const dims = std::vector{dimsOf({3, 4})};
-    auto const run = prepareRun(engine->state(), {0}, {0, 1, false, dims, {}});
+    auto const run = prepareRun(engine->state(), {0}, {InputShapes{engine->state()}, {}});
     ASSERT_TRUE(run) << run.error().message;
     auto const place = static_cast<size_t>(Place::kDevice);
     size_t const each = (*run)->head.steps[0].prepared->scratchBytes();

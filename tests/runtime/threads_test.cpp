@@ -1,6 +1,7 @@
-// Contexts of one engine in parallel threads.
+// Contexts of one engine in parallel threads, and threads that break rule S5 with one context.
 #include "runtime/fixture.h"
 
+#include <atomic>
 #include <thread>
 
 namespace tenon::test
@@ -37,6 +38,52 @@ TEST(Threads, S5_eightContextsOfOneEngineAgreeWithTheSerialResult)
     }
     for (uint32_t i = 0; i < 8; ++i)
         EXPECT_EQ(parallel[i], work(i));
+}
+
+//! The run of such a context may be for either shape. What is prepared on the way serves every context of the engine.
+TEST(Threads, S5_shapesThatAnotherThreadSetsDuringRunsSpoilNoPreparedRun)
+{
+    std::vector<float> const ones(16 * 4, 1.0F);
+    DeviceArray<float> const x{ones};
+    DeviceArray<float> const y{ones};
+    for (int32_t round = 0; round < 50; ++round)
+    {
+        auto const engine = engineOf(pointwiseNetwork());
+        auto const shared = contextOf(engine);
+        std::atomic<int64_t> low{1}; // The other shape has one row more.
+        EXPECT_OK(shared->setInputShape("x", dimsOf({1, 4})));
+        {
+            std::jthread const setter{[&](std::stop_token const& ended) {
+                for (int64_t i = 0; !ended.stop_requested(); ++i)
+                {
+                    EXPECT_OK(shared->setInputShape("x", dimsOf({low + i % 2, 4})));
+                    shared->setThreads(static_cast<int32_t>(1 + i / 64 % 2));
+                }
+            }};
+            DeviceArray<float> const out{ones.size()};
+            void* const bindings[]{x.data(), y.data(), out.data()};
+            for (int64_t const rows : {1, 3, 5, 7, 9, 11, 13, 15})
+            {
+                low = rows;
+                for (int32_t run = 0; run < 20; ++run)
+                {
+                    EXPECT_OK(shared->execute(bindings));
+                    EXPECT_OK(shared->updateDeviceMemorySizeForShapes());
+                }
+            }
+        }
+        for (int64_t rows = 1; rows <= 16; ++rows)
+        {
+            auto const context = contextOf(engine);
+            DeviceArray<float> const out{std::vector<float>(ones.size(), 0.0F)};
+            void* const bindings[]{x.data(), y.data(), out.data()};
+            EXPECT_OK(context->setInputShape("x", dimsOf({rows, 4})));
+            EXPECT_OK(context->execute(bindings));
+            std::vector<float> expected(ones.size(), 0.0F);
+            std::fill_n(expected.begin(), 4 * rows, 2.0F);
+            ASSERT_EQ(out.read(), expected) << rows << " rows, round " << round;
+        }
+    }
 }
 
 } // namespace tenon::test

@@ -1,5 +1,5 @@
-// ContextShapes: what profile and dimension names imply, and the symbols that shapes and values give.
-#include "runtime/context_shapes.h"
+// InputShapes: what profile and dimension names imply, and the symbols that shapes and values give.
+#include "runtime/input_shapes.h"
 
 #include "base/real_op.h"
 #include "runtime/shape_values.h"
@@ -20,22 +20,22 @@ std::string listOf(nvinfer1::Dims64 const& dims)
 }
 } // namespace
 
-ContextShapes::ContextShapes(EngineState const& engine)
-    : mEngine{engine}
+InputShapes::InputShapes(EngineState const& engine)
+    : mEngine{&engine}
 {
     select(0);
 }
 
-void ContextShapes::select(int32_t profile)
+void InputShapes::select(int32_t profile)
 {
     mProfile = profile;
     mSet.clear();
-    for (int32_t i = 0; i < mEngine.inputs; ++i)
-        mSet.push_back(mEngine.plan->io[asSize(i)].dims);
+    for (int32_t i = 0; i < mEngine->inputs; ++i)
+        mSet.push_back(mEngine->plan->io[asSize(i)].dims);
     imply();
 }
 
-Result<Done> ContextShapes::set(int32_t input, Dims const& dims)
+Result<Done> InputShapes::set(int32_t input, Dims const& dims)
 {
     TENON_TRY(checkExtents(input, dims));
     TENON_TRY(checkNamed(input, dims));
@@ -44,12 +44,12 @@ Result<Done> ContextShapes::set(int32_t input, Dims const& dims)
     return Done{};
 }
 
-Result<Done> ContextShapes::checkExtents(int32_t input, Dims const& dims) const
+Result<Done> InputShapes::checkExtents(int32_t input, Dims const& dims) const
 {
-    PlanIO const& io = mEngine.plan->io[asSize(input)];
+    PlanIO const& io = mEngine->plan->io[asSize(input)];
     if (dims.nbDims != io.dims.nbDims)
         return badArgument("input '{}' has rank {}, not {}", io.name, io.dims.nbDims, dims.nbDims);
-    PlanProfileInput const* const bounds = mEngine.profileInput(mProfile, input);
+    PlanProfileInput const* const bounds = mEngine->profileInput(mProfile, input);
     for (int32_t i = 0; i < dims.nbDims; ++i)
     {
         int64_t const fixed = io.dims.d[i];
@@ -63,7 +63,7 @@ Result<Done> ContextShapes::checkExtents(int32_t input, Dims const& dims) const
     return Done{};
 }
 
-Result<Done> ContextShapes::checkNamed(int32_t input, Dims const& dims) const
+Result<Done> InputShapes::checkNamed(int32_t input, Dims const& dims) const
 {
     for (int32_t axis = 0; axis < dims.nbDims; ++axis)
     {
@@ -72,27 +72,27 @@ Result<Done> ContextShapes::checkNamed(int32_t input, Dims const& dims) const
             continue;
         for (size_t other = 0; other < mDims.size(); ++other)
         {
-            PlanProfileInput const* const bounds = mEngine.profileInput(mProfile, static_cast<int32_t>(other));
+            PlanProfileInput const* const bounds = mEngine->profileInput(mProfile, static_cast<int32_t>(other));
             for (int32_t j = 0; bounds != nullptr && j < mDims[other].nbDims; ++j)
                 if (nameOfExtent(other, j) == name
                     && (dims.d[axis] < bounds->min.d[j] || dims.d[axis] > bounds->max.d[j]))
                     return badArgument(
                         "input '{}': its dimension '{}' is {}, but input '{}' has the same dimension, and "
                         "profile {} bounds it to [{}, {}] there",
-                        mEngine.plan->io[asSize(input)].name, name, dims.d[axis], mEngine.plan->io[other].name,
+                        mEngine->plan->io[asSize(input)].name, name, dims.d[axis], mEngine->plan->io[other].name,
                         mProfile, bounds->min.d[j], bounds->max.d[j]);
         }
     }
     return Done{};
 }
 
-std::string_view ContextShapes::nameOfExtent(size_t input, int32_t axis) const
+std::string_view InputShapes::nameOfExtent(size_t input, int32_t axis) const
 {
-    auto const& names = mEngine.plan->io[input].dimensionNames;
+    auto const& names = mEngine->plan->io[input].dimensionNames;
     return asSize(axis) < names.size() ? std::string_view{names[asSize(axis)]} : std::string_view{};
 }
 
-int64_t ContextShapes::extentByName(std::string_view name) const
+int64_t InputShapes::extentByName(std::string_view name) const
 {
     for (size_t i = 0; i < mDims.size(); ++i)
         for (int32_t j = 0; j < mDims[i].nbDims; ++j)
@@ -101,11 +101,11 @@ int64_t ContextShapes::extentByName(std::string_view name) const
     return -1;
 }
 
-void ContextShapes::imply()
+void InputShapes::imply()
 {
     mDims = mSet;
     for (size_t i = 0; i < mDims.size(); ++i)
-        if (PlanProfileInput const* bounds = mEngine.profileInput(mProfile, static_cast<int32_t>(i)))
+        if (PlanProfileInput const* bounds = mEngine->profileInput(mProfile, static_cast<int32_t>(i)))
             for (int32_t j = 0; j < mDims[i].nbDims; ++j)
                 if (mDims[i].d[j] < 0 && bounds->min.d[j] == bounds->max.d[j])
                     mDims[i].d[j] = bounds->min.d[j];
@@ -116,13 +116,13 @@ void ContextShapes::imply()
                 mDims[i].d[j] = extentByName(nameOfExtent(i, j));
 }
 
-bool ContextShapes::isSet(size_t input) const noexcept
+bool InputShapes::isSet(size_t input) const noexcept
 {
     Dims const& dims = mDims[input];
     return std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; });
 }
 
-bool ContextShapes::areSet() const noexcept
+bool InputShapes::areSet() const noexcept
 {
     for (size_t i = 0; i < mDims.size(); ++i)
         if (!isSet(i))
@@ -130,22 +130,22 @@ bool ContextShapes::areSet() const noexcept
     return true;
 }
 
-void ContextShapes::findSymbols(std::span<void* const> from, std::span<Span> into) const
+void InputShapes::findSymbols(std::span<void* const> from, std::span<Span> into) const
 {
-    Program const& program = *mEngine.program;
+    Program const& program = *mEngine->program;
     for (size_t i = 0; i < into.size(); ++i)
     {
         PlanSymbol const& symbol = program.symbols[i];
         if (symbol.kind == PlanSymbolKind::kData)
             continue;
-        PlanProfileInput const* const bounds = mEngine.profileInput(mProfile, symbol.source);
+        PlanProfileInput const* const bounds = mEngine->profileInput(mProfile, symbol.source);
         if (symbol.kind == PlanSymbolKind::kInputValue)
         {
             void const* const data = from[asSize(symbol.source)];
             auto const index = asSize(symbol.index); // checkPlan has seen that each profile bounds it.
-            into[i] = boundsOfValue(mEngine.plan->io[asSize(symbol.source)], *bounds, index);
+            into[i] = boundsOfValue(mEngine->plan->io[asSize(symbol.source)], *bounds, index);
             if (data != nullptr)
-                into[i].lo = into[i].hi = shapeValue(mEngine.plan->io[asSize(symbol.source)], data, symbol.index);
+                into[i].lo = into[i].hi = shapeValue(mEngine->plan->io[asSize(symbol.source)], data, symbol.index);
             continue;
         }
         int64_t const extent = mDims[asSize(symbol.source)].d[symbol.index];
@@ -154,20 +154,20 @@ void ContextShapes::findSymbols(std::span<void* const> from, std::span<Span> int
     }
 }
 
-std::vector<Span> ContextShapes::registersFor(std::span<void* const> from) const
+std::vector<Span> InputShapes::registersFor(std::span<void* const> from) const
 {
-    std::vector<Span> found(mEngine.program->symbols.size());
+    std::vector<Span> found(mEngine->program->symbols.size());
     findSymbols(from, found);
-    return evaluateAll(mEngine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
+    return evaluateAll(*mEngine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
 }
 
-ContextShapes::Dims ContextShapes::shapeOf(int32_t io, std::span<void* const> from) const
+InputShapes::Dims InputShapes::shapeOf(int32_t io, std::span<void* const> from) const
 {
-    if (io < mEngine.inputs)
+    if (io < mEngine->inputs)
         return mDims[asSize(io)];
-    Dims dims = mEngine.plan->io[asSize(io)].dims;
+    Dims dims = mEngine->plan->io[asSize(io)].dims;
     std::vector<Span> const registers = registersFor(from);
-    PlanTensor const& tensor = mEngine.program->tensors[asSize(mEngine.io[asSize(io)].tensor)];
+    PlanTensor const& tensor = mEngine->program->tensors[asSize(mEngine->io[asSize(io)].tensor)];
     for (int32_t i = 0; i < dims.nbDims; ++i)
     {
         Span const extent = registers[asSize(tensor.extents[asSize(i)])];
@@ -176,17 +176,17 @@ ContextShapes::Dims ContextShapes::shapeOf(int32_t io, std::span<void* const> fr
     return dims;
 }
 
-Result<Done> ContextShapes::checkValues(std::span<Span const> symbols) const
+Result<Done> InputShapes::checkValues(std::span<Span const> symbols) const
 {
-    Program const& program = *mEngine.program;
+    Program const& program = *mEngine->program;
     for (size_t i = 0; i < program.symbols.size(); ++i)
     {
         PlanSymbol const& symbol = program.symbols[i];
         if (symbol.kind != PlanSymbolKind::kInputValue)
             continue;
-        PlanProfileInput const& bounds = *mEngine.profileInput(mProfile, symbol.source);
+        PlanProfileInput const& bounds = *mEngine->profileInput(mProfile, symbol.source);
         auto const index = asSize(symbol.index);
-        PlanIO const& io = mEngine.plan->io[asSize(symbol.source)];
+        PlanIO const& io = mEngine->plan->io[asSize(symbol.source)];
         int64_t const value = symbols[i].lo;
         bool const isReal = io.dtype == DType::kFLOAT;
         auto const [low, high] = boundsOfValue(io, bounds, index);
