@@ -97,11 +97,15 @@ def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]], bounds_of
     return bytes(plan)
 
 
-def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
-    runtime = trt.Runtime(LOGGER)
-    engine = runtime.deserialize_cuda_engine(plan)
+def engine_of(plan: bytes) -> trt.ICudaEngine:
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
     if engine is None:
         raise Refused("the runtime refused the plan")
+    return engine
+
+
+def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
+    engine = engine_of(plan)
     context = engine.create_execution_context()
     if context is None:
         raise Refused("the engine gave no context")

@@ -15,7 +15,7 @@ import onnx.numpy_helper
 import pytest
 import tensorrt as trt
 from onnx.backend.test.case.test_case import TestCase as Case
-from running import LOGGER, Refused, check_equal, plan_of, run
+from running import LOGGER, Refused, check_equal, engine_of, plan_of, run_once
 
 LIST = tomllib.loads((pathlib.Path(__file__).parent / "node_tests.toml").read_text())
 
@@ -47,10 +47,11 @@ COMPUTED_IN = {
     ONNX.INT16: np.int32, ONNX.UINT16: np.int32, ONNX.UINT32: np.int64, ONNX.UINT64: np.int64,
     ONNX.INT4: np.int8, ONNX.UINT4: np.uint8, ONNX.INT2: np.int8, ONNX.UINT2: np.uint8,
 }  # fmt: skip
-# Those that NumPy has not stand as float32 in its arrays.
+# Those that NumPy has not stand as float32 in its arrays. Of the engine's types they are these.
+FLOAT = trt.DataType.FLOAT
 AS_FLOAT = {
-    ONNX.BFLOAT16, ONNX.FLOAT8E4M3FN, ONNX.FLOAT8E4M3FNUZ, ONNX.FLOAT8E5M2, ONNX.FLOAT8E5M2FNUZ, ONNX.FLOAT4E2M1,
-    ONNX.FLOAT8E8M0,
+    ONNX.BFLOAT16: trt.DataType.BF16, ONNX.FLOAT8E4M3FN: trt.DataType.FP8, ONNX.FLOAT8E4M3FNUZ: FLOAT,
+    ONNX.FLOAT8E5M2: FLOAT, ONNX.FLOAT8E5M2FNUZ: FLOAT, ONNX.FLOAT4E2M1: FLOAT, ONNX.FLOAT8E8M0: FLOAT,
 }  # fmt: skip
 
 
@@ -193,11 +194,15 @@ def check(name: str, leaves_to_run: bool = False) -> None:
     expected = {info.name: array_of(each, info) for info, each in zip(model.graph.output, outputs, strict=True)}
     bounds = run_time_bounds(model, feed) if leaves_to_run else {}
     feed = with_initializers(name, model, feed, bounds)
-    (found,) = run(plan_of(model, [feed], bounds), [feed])
+    engine = engine_of(plan_of(model, [feed], bounds))
+    found = run_once(engine, engine.create_execution_context(), feed)
     kinds = {info.name: info.type.tensor_type.elem_type for info in model.graph.output}
     for output, array in expected.items():
-        result = found["__" + output if output in feed else output]
+        tensor = "__" + output if output in feed else output
+        result = found[tensor]
         assert result.dtype == array.dtype, f"{output}: {result.dtype}, not {array.dtype}"
+        if kinds[output] in AS_FLOAT:
+            assert engine.get_tensor_dtype(tensor) == AS_FLOAT[kinds[output]], output
         tolerance = FOUR_DIGITS if name in LIST["four_digits"]["cases"] else None
         if CASES[name].kind == "real":
             tolerance = (CASES[name].atol, CASES[name].rtol)
