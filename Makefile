@@ -87,7 +87,7 @@ serving-environment: program # With KServe, Ray and Triton's client: build/servi
 
 serving-test: serving-environment ## The tests of servers, Ray and KServe, in an environment of their own: SHORT=1 for faults.
 	@export PYTHONPATH=$(abspath $(BUILD))/python; for part in $(SERVING_TESTS); do \
-	    timeout $(if $(SHORT),900,3600) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
+	    timeout $(if $(SHORT),2700,5400) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py

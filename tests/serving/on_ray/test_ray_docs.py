@@ -20,7 +20,7 @@ RNG = np.random.default_rng(6)
 
 @pytest.fixture(scope="module", autouse=True)
 def node() -> Iterator[None]:
-    with cluster.serving(8, hosted.free_port()):
+    with cluster.serving(8, hosted.free_ports(1)[0]):
         yield
 
 

@@ -27,7 +27,7 @@ Y = X @ hosted.WEIGHTS
 ONE_CPU = {"num_cpus": 1}
 
 
-PORT = hosted.free_port()
+PORT = hosted.free_ports(1)[0]
 
 
 @pytest.fixture(scope="module", autouse=True)

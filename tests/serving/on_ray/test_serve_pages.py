@@ -26,7 +26,7 @@ PAGE = Image.fromarray(skimage.data.page())
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder, found = tmp_path_factory.mktemp("pages"), hosted.free_port()
+    folder, found = tmp_path_factory.mktemp("pages"), hosted.free_ports(1)[0]
     command = [sys.executable, PROGRAM, "--port", str(found), "--plans", folder]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -1,5 +1,6 @@
 """A server in a process of its own, around a small engine."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -29,10 +30,13 @@ void twice(struct tenon_launch const* launch, void const* const* inputs, void* c
 SERVER = (sys.executable, "-m", "tenon.serving")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """Different ones: all are held until the last is found."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 @trtp.register("served::twice")
@@ -105,7 +109,7 @@ class Running:
         log: pathlib.Path | None = None,
     ) -> None:
         self._tls = tls
-        self.port, self.grpc_port = free_port(), free_port()
+        self.port, self.grpc_port = free_ports(2)
         ports = ["--port", str(self.port), "--grpc-port", str(self.grpc_port)]
         named = [] if name is None else ["--name", name]
         command = [*program, str(plan), *named, *ports, *options]

@@ -23,7 +23,8 @@ from tritonclient.utils import InferenceServerException
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
 BODY = json.dumps({"inputs": [ONE]}).encode()
 INFER = "/v2/models/small/infer"
-SLOW = ("--max-batch", "16", "--max-wait-ms", "2500")  # One request waits so long for company.
+FULL = {"name": "x", "datatype": "FP32", "shape": [16, 8], "data": [1.0] * 128}
+SLOW = ("--max-batch", "16", "--max-wait-ms", "6000")  # So long does less than a full batch wait for company.
 
 
 @pytest.fixture
@@ -35,9 +36,9 @@ def head(length: int) -> bytes:
     return f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
-def call(server: hosted.Running, **more: object) -> np.ndarray:
-    tensor = triton_grpc.InferInput("x", [1, 8], "FP32")
-    tensor.set_data_from_numpy(np.ones((1, 8), np.float32))
+def call(server: hosted.Running, rows: int = 1, **more: object) -> np.ndarray:
+    tensor = triton_grpc.InferInput("x", [rows, 8], "FP32")
+    tensor.set_data_from_numpy(np.ones((rows, 8), np.float32))
     with triton_grpc.InferenceServerClient(f"127.0.0.1:{server.grpc_port}") as client:
         return client.infer("small", [tensor], **more).as_numpy("y")
 
@@ -56,7 +57,7 @@ def test_a_client_that_is_gone_is_taken_out_of_the_queue(plan: pathlib.Path) -> 
             asked.cancel()
             server.wait_for("tenon_waiting", 0)
         assert server.metric("tenon_runs_total") == 0
-        assert server.infer([ONE])[0] == 200
+        assert server.infer([FULL])[0] == 200
 
 
 def test_a_client_that_never_reads_its_answers_keeps_nobody_waiting(plan: pathlib.Path) -> None:
@@ -91,7 +92,7 @@ def test_a_stream_that_is_broken_off_leaves_the_queue(plan: pathlib.Path) -> Non
             server.wait_for("tenon_waiting", 1)
             client.stop_stream(cancel_requests=True)
             server.wait_for("tenon_waiting", 0)
-        assert server.metric("tenon_runs_total") == 0 and call(server).shape == (1, 4)
+        assert server.metric("tenon_runs_total") == 0 and call(server, rows=16).shape == (16, 4)
 
 
 def reshaping_plan(path: pathlib.Path) -> pathlib.Path:
@@ -222,7 +223,7 @@ def test_deadlines_are_kept_in_both_protocols(plan: pathlib.Path) -> None:
             with pytest.raises(InferenceServerException) as late:
                 call(server, **limit)
             assert late.value.status() == str(grpc.StatusCode.DEADLINE_EXCEEDED)
-        assert time.monotonic() - begun < 2.5
+        assert time.monotonic() - begun < 6
         server.wait_for("tenon_waiting", 0)
         assert server.metric("tenon_runs_total") == 0
 

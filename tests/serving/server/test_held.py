@@ -194,14 +194,17 @@ def test_streams_beyond_those_there_is_room_for_are_refused(plan: pathlib.Path) 
 def test_bodies_are_refused_where_all_of_them_are_too_many(plan: pathlib.Path) -> None:
     with hosted.Running(plan, *TIGHT) as server:
         with half_sent(server, 3, 3 * MB) as clients:
-            found = []
-            for client in clients:  # Two of them fit.
-                client.settimeout(1)
-                with contextlib.suppress(TimeoutError):
-                    found.append(client.recv(4096))
-            (answer,) = found
+            answered, _, _ = select.select(clients, [], [], hosted.PATIENCE)
+            (refused_one,), answer = answered, b""
+            while b"(--max-held-mb)" not in answer:  # It may come in parts.
+                assert (part := refused_one.recv(4096)), answer
+                answer += part
             assert answer.startswith(b"HTTP/1.1 503 ") and b"retry-after: 1" in answer.lower()
-            assert b"[model 'small'] requests and answers of" in answer and b"(--max-held-mb)" in answer
+            assert b"[model 'small'] requests and answers of" in answer
+            until = time.monotonic() + hosted.PATIENCE
+            while server.metric("tenon_held_bytes") < 6 * MB:  # Two of them fit, of which parts may be on their way.
+                assert time.monotonic() < until
+            assert select.select(clients, [], [], 0)[0] in ([], answered)
             assert 6 * MB <= server.metric("tenon_held_bytes") <= 8 * MB == server.metric("tenon_held_limit_bytes")
 
             status, body, headers = server.ask("POST", "/v2/models/small/infer", bytes(3 * MB))
@@ -331,7 +334,12 @@ def test_a_peer_is_known_by_its_address(text: str, peer: tuple[str, int]) -> Non
 @pytest.mark.parametrize("family, host", [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_only_the_connection_that_is_meant_is_ended(family: socket.AddressFamily, host: str) -> None:
     with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.create_server((host, 0), family=family))
+        try:
+            listener = stack.enter_context(socket.create_server((host, 0), family=family))
+        except OSError as error:
+            if family == socket.AF_INET:
+                raise
+            pytest.skip(f"this machine has no IPv6: {error}")
         port = listener.getsockname()[1]
         clients = [stack.enter_context(socket.create_connection((host, port), timeout=5)) for _ in range(3)]
         ends = [stack.enter_context(listener.accept()[0]) for _ in clients]
