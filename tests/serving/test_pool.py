@@ -2,6 +2,11 @@
 
 import asyncio
 import concurrent.futures
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +55,36 @@ def masked(network: trt.INetworkDefinition) -> None:
     for tensor, name in ((y, "y"), (total, "total")):
         tensor.name = name
         network.mark_output(tensor)
+
+
+def turned(network: trt.INetworkDefinition) -> None:
+    """y = x with its axes exchanged: where both are 8 at most, the largest shapes do not tell them apart."""
+    layer = network.add_shuffle(network.add_input("x", trt.float32, (-1, -1)))
+    layer.first_transpose = (1, 0)
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+
+
+def columns(network: trt.INetworkDefinition) -> None:
+    """y = x · x': as many rows as x has columns, which are as many as there are rows at most."""
+    x = network.add_input("x", trt.float32, (-1, 8))
+    layer = network.add_matrix_multiply(x, trt.MatrixOperation.TRANSPOSE, x, trt.MatrixOperation.NONE)
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+
+
+def as_many(network: trt.INetworkDefinition) -> None:
+    """y = as many columns of x as x has positive values: rows stay, but those of others decide how long they are."""
+    x = network.add_input("x", trt.float32, (-1, -1))
+    zero = network.add_constant((1, 1), np.zeros((1, 1), np.float32)).get_output(0)
+    is_positive = network.add_elementwise(x, zero, trt.ElementWiseOperation.GREATER).get_output(0)
+    found = network.add_shape(network.add_non_zero(is_positive).get_output(0)).get_output(0)
+    count = network.add_slice(found, (1,), (1,), (1,)).get_output(0)
+    rows = network.add_slice(network.add_shape(x).get_output(0), (0,), (1,), (1,)).get_output(0)
+    layer = network.add_slice(x, (0, 0), (1, 1), (1, 1))
+    layer.set_input(2, network.add_concatenation([rows, count]).get_output(0))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
 
 
 def places(network: trt.INetworkDefinition) -> None:
@@ -193,6 +228,26 @@ def test_an_output_whose_size_depends_on_values_comes_as_large_as_it_is() -> Non
             np.testing.assert_array_equal(pool.infer({"x": x})["places"], np.stack(np.nonzero(x)))
     with pytest.raises(ValueError, match="output 'places' has shape .* axis 0 is not the batch"):
         serving.Pool(engine, max_batch=4)
+
+
+@pytest.mark.parametrize(
+    "define, least, message",
+    [
+        (turned, (1, 1), "axis 0 is not the batch"),
+        (columns, (1, 8), "axis 0 is not the batch"),
+        (as_many, (1, 1), "the values of all rows decide on it"),
+    ],
+)
+def test_an_output_whose_rows_are_not_those_of_requests_is_not_split(
+    define: Callable[[trt.INetworkDefinition], None], least: tuple[int, int], message: str
+) -> None:
+    engine = built(define, {"x": (least, (8, 8), (8, 8))})
+    with pytest.raises(ValueError, match=f"output 'y' .* {message}; use max_batch=1"):
+        serving.Pool(engine, max_batch=4)
+    x = rows(1)
+    with serving.Pool(engine) as pool:
+        own = {turned: x.T, columns: x.T @ x, as_many: x[:, : np.count_nonzero(x > 0)]}
+        np.testing.assert_allclose(pool.infer({"x": x})["y"], own[define], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -466,3 +521,81 @@ def test_timeouts_may_be_any_number_of_seconds(engine: trt.ICudaEngine) -> None:
                 pool.infer(x, timeout=timeout)
         with pytest.raises(serving.BadRequest, match="no number of seconds"):
             pool.infer(x, timeout=float("nan"))
+
+
+def test_requests_without_rows_are_answered_beside_others() -> None:
+    engine = built(product, {"x": ((0, 8), (4, 8), (16, 8))})
+    with serving.Pool(engine, max_batch=8, max_wait=0.01) as pool:
+        asked = [rows(index % 3) for index in range(30)]
+        for x, answer in zip(asked, [pool.submit({"x": x}) for x in asked], strict=True):
+            np.testing.assert_allclose(answer.result(60)["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+        assert pool.infer({"x": rows(0)}, timeout=60)["y"].shape == (0, 4)
+
+
+def test_sizes_that_no_profile_takes_are_run_apart(held: Held) -> None:
+    """Four requests would be a run of four rows: one profile has room for one, the other for eight."""
+    engine = built(product, {"x": ((1, 8), (1, 8), (1, 8))}, {"x": ((8, 8), (8, 8), (8, 8))})
+    with serving.Pool(engine, max_batch=8) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        asked = [rows(1) for _ in range(4)]
+        answers = [pool.submit({"x": x}) for x in asked]
+        held.gate.set()
+        for x, answer in zip(asked, answers, strict=True):
+            np.testing.assert_allclose(answer.result(60)["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+        first.result(60)
+    assert set(held.batches) == {(0, (1, 8))}
+
+
+def test_a_pool_is_closed_in_a_fork(engine: trt.ICudaEngine) -> None:
+    """The lanes are not there: a request would be waited for without an end."""
+    with serving.Pool(engine) as pool:
+        pool.infer({"x": rows(1)})
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            try:
+                pool.infer({"x": rows(1)})
+            except serving.Closed as closed:
+                pool.close()
+                os._exit(0 if "fork" in str(closed) else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        pool.infer({"x": rows(1)}, timeout=60)
+
+
+def test_whoever_is_called_back_may_close_the_pool(engine: trt.ICudaEngine) -> None:
+    pool, closed = serving.Pool(engine, contexts=2), concurrent.futures.Future()
+
+    def close(_: object) -> None:
+        try:
+            closed.set_result(pool.close())
+        except RuntimeError as error:
+            closed.set_exception(error)
+
+    pool.submit({"x": rows(1)}).add_done_callback(close)
+    assert closed.result(60) is None
+    with pytest.raises(serving.Closed):
+        pool.infer({"x": rows(1)})
+
+
+AT_THE_END = """
+import asyncio, sys
+import numpy as np
+import tensorrt as trt
+from tenon.serving import Pool
+engine = trt.Runtime(trt.Logger(trt.Logger.ERROR)).deserialize_cuda_engine(open(sys.argv[1], "rb").read())
+pool, x = Pool(engine, contexts=2, queue=1000), np.ones((16, 8), np.float32)
+answers = [pool.submit({"x": x}) for _ in range(500)]
+async def left() -> None:
+    await asyncio.wait([asyncio.create_task(pool.ainfer({"x": x})) for _ in range(100)], timeout=0.001)
+asyncio.run(left())
+"""
+
+
+def test_a_program_may_end_with_requests_under_way(tmp_path: pathlib.Path, engine: trt.ICudaEngine) -> None:
+    (tmp_path / "plan").write_bytes(engine.serialize())
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", AT_THE_END, tmp_path / "plan"], capture_output=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, b"")

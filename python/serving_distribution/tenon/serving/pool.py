@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import dataclasses
 import math
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from .extents import Extents
 from .fitting import contexts_that_fit
 from .lane import Lane
 from .own_time import OwnTime
-from .ports import Padding, checked, element, nearest, ports_of, profiles_of
+from .ports import Padding, Profile, Shapes, checked, element, nearest, ports_of, profiles_of
 from .waiting import Request, Waiting, gathered
 
 SIZES = 12  #: How many kinds of sizes are counted; the last has what is beyond the others.
@@ -79,6 +80,7 @@ class Pool:
         self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
         self._padding = dict(padding or {})
         self._fills = self._checked_padding()
+        self._process = os.getpid()
         self._lock = threading.Condition()
         self._extents = Extents()
         lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
@@ -106,6 +108,8 @@ class Pool:
         return answer
 
     def _queue(self, inputs: Mapping[str, np.ndarray], timeout: float | None, answer: Answer) -> None:
+        if os.getpid() != self._process:
+            raise Closed("the pool is another process's: what a fork has made has none of its threads")
         if timeout is not None and math.isnan(timeout):
             raise BadRequest("the timeout is no number of seconds")
         now = time.monotonic()
@@ -155,6 +159,8 @@ class Pool:
 
     def close(self, *, drain: bool = True) -> None:
         """Takes no more requests, answers those that wait (`drain=False`: with Closed) and ends the threads."""
+        if os.getpid() != self._process:
+            return  # Its threads are not here, and whoever held the lock at the fork does so for ever.
         with self._lock:
             self._is_closing = True
             dropped = [] if drain else self._waiting.all()
@@ -163,7 +169,8 @@ class Pool:
             if request.answer.set_running_or_notify_cancel():
                 request.answer.set_exception(Closed("the pool was closed before the request's turn"))
         for thread in self._threads:
-            thread.join()
+            if thread is not threading.current_thread():  # Whom a lane's answer has called back cannot wait for it.
+                thread.join()
 
     @property
     def waiting(self) -> int:
@@ -222,16 +229,17 @@ class Pool:
             if not port.shape or port.shape[0] >= 0:
                 raise ValueError(f"input '{name}' has no dynamic axis 0 for a batch; use max_batch=1")
         for profile in self.profiles:
-            most = min(profile.most[name][0] for name in self.inputs)
-            shapes = {name: (most, *profile.most[name][1:]) for name in self.inputs}
-            if profile.misfit(shapes):
-                raise ValueError(f"the batches of profile {profile.index} differ: {profile.misfit(shapes)}")
-            for name, shape in lane.output_shapes(profile, shapes).items():
-                if not shape or shape[0] != most:
-                    raise ValueError(
-                        f"output '{name}' has shape {list(shape)} for a batch of {most}: axis 0 is not the batch; "
-                        "use max_batch=1"
-                    )
+            for shapes in _extremes(profile):
+                self._check_rows(lane, profile, shapes)
+
+    def _check_rows(self, lane: Lane, profile: Profile, shapes: Shapes) -> None:
+        rows = next(iter(shapes.values()))[0]
+        for name, shape in lane.output_shapes(profile, shapes).items():
+            what = f"output '{name}' has shape {list(shape)} for a batch of {rows}"
+            if not shape or shape[0] != rows:
+                raise ValueError(f"{what}: axis 0 is not the batch; use max_batch=1")
+            if min(shape) < 0:
+                raise ValueError(f"{what}: the values of all rows decide on it; use max_batch=1")
 
     def _retry_after(self) -> float:
         """Seconds until the queue has been worked off, by what runs took so far."""
@@ -332,6 +340,23 @@ class Pool:
             answers.append({name: _part(value, row, own[name]) for name, value in whole.items()})
             row += request.rows
         return answers
+
+
+def _extremes(profile: Profile) -> list[Shapes]:
+    """What a profile takes with the most rows and with the fewest, of the largest and of the smallest other extents.
+
+    An extent that is that of the batch in all of these is so by more than chance. ValueError where batches differ.
+    """
+    most, least = min(each[0] for each in profile.most.values()), max(each[0] for each in profile.least.values())
+    found = [
+        {name: (rows, *shape[1:]) for name, shape in others.items()}
+        for rows in dict.fromkeys((most, least))
+        for others in (profile.most, profile.least)
+    ]
+    for shapes in found:
+        if profile.misfit(shapes):
+            raise ValueError(f"the batches of profile {profile.index} differ: {profile.misfit(shapes)}")
+    return found
 
 
 def _alone(lane: Lane, request: Request) -> Outputs | Exception:
