@@ -156,6 +156,14 @@ def test_a_key_that_is_none_is_named(plan: pathlib.Path, keys: tuple[str, ...]) 
         assert len(found.stderr.splitlines()) == 1
 
 
+def test_a_key_with_a_passphrase_is_refused_and_nobody_asked(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret", "-subj", "/CN=localhost"]
+    subprocess.run([*made, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    found = started(plan, "--port", "0", "--tls-cert", cert, "--tls-key", key)
+    assert found.returncode == 1 and "the key is encrypted" in found.stderr
+
+
 def test_who_does_not_finish_the_greeting_of_tls_is_sent_away(plan: pathlib.Path, keys: tuple[str, ...]) -> None:
     context = ssl.create_default_context(cafile=keys[1])
     with hosted.Running(plan, "--patience", "2", *keys, tls=context) as server:

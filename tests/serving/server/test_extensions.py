@@ -303,6 +303,7 @@ def test_a_stream_needs_the_token(tmp_path: pathlib.Path) -> None:
 
 CONFIGURATIONS = {
     "max_batch = ": "config.toml",
+    "x = " + "[" * 100_000: "config.toml: maximum recursion depth",
     "max_batches = 4": "'max_batches' is no key",
     'max_batch = "4"': "'max_batch' is no whole number",
     "queue = 2.0": "'queue' is no whole number",

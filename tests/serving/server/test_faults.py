@@ -270,8 +270,17 @@ def test_ten_thousand_connections_leave_room_for_a_request(plan: pathlib.Path, r
 
 def test_connections_beyond_the_limit_are_refused_until_others_go(plan: pathlib.Path) -> None:
     with hosted.Running(plan, "--max-connections", "20") as server:
+        first = http.client.HTTPConnection("127.0.0.1", server.port, timeout=hosted.PATIENCE)
+        first.request("POST", INFER, BODY)
+        assert first.getresponse().read()
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
-        assert server.ask("POST", INFER, BODY)[0] == 503
+        status, answer, fields = server.ask("POST", INFER, BODY)
+        assert (status, fields["retry-after"], fields["connection"]) == (503, "1", "close")
+        assert "(--max-connections)" in json.loads(answer)["error"]
+        assert server.get("/v2/health/live")[0] == server.get("/v2/health/ready")[0] == 200
+        first.request("POST", INFER, BODY)  # Who was there before is heard.
+        assert first.getresponse().status == 200
+        first.close()
         for client in idle:
             client.close()
         until = time.monotonic() + hosted.PATIENCE

@@ -168,8 +168,31 @@ def test_a_path_is_looked_up_and_nothing_else(served: hosted.Running, path: str)
     ],
 )
 def test_what_is_no_request_of_http_ends_the_connection(served: hosted.Running, data: bytes) -> None:
-    assert sent(served, data).startswith(b"HTTP/1.1 400 ")
+    answer = sent(served, data)
+    assert answer.startswith(b"HTTP/1.1 400 ") and "error" in json.loads(answer.partition(b"\r\n\r\n")[2])
     assert served.infer([ONE])[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/v2/health/live", "/v2", "/v2/models/small", "/metrics"])
+def test_a_head_is_asked_for_as_the_whole(served: hosted.Running, path: str) -> None:
+    status, body, head = served.ask("HEAD", path)
+    whole = served.ask("GET", path)
+    assert (status, body, head["content-type"]) == (200, b"", whole[2]["content-type"])
+    assert served.ask("HEAD", INFER)[0] == 405
+
+
+def test_a_body_that_is_announced_and_not_wanted_is_not_taken_for_a_request(served: hosted.Running) -> None:
+    """Who expects 100 and is told 404 or 413 need not send the body: what he sends next might be either."""
+    expecting = post(BODY, "Expect: 100-continue").removesuffix(BODY)
+    for head in (expecting.replace(b"/small/", b"/none/"), expecting.replace(b"%d" % len(BODY), b"9" * 12)):
+        answer = sent(served, head)
+        assert answer.startswith((b"HTTP/1.1 404 ", b"HTTP/1.1 413 ")) and b"connection: close" in answer
+    with socket.create_connection(("127.0.0.1", served.port)) as client:
+        for _ in range(2):  # Whose body is wanted has the connection for the next one, too.
+            client.sendall(expecting)
+            assert client.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+            client.sendall(BODY)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
 def test_chunks_are_a_body(served: hosted.Running) -> None:

@@ -160,6 +160,11 @@ def test_regions_of_shared_memory_are_not_without_end(monkeypatch: pytest.Monkey
         memory.unlink()
 
 
+def test_a_region_has_a_name() -> None:
+    with pytest.raises(BadRequest, match="needs a name"):
+        shared.Regions(True).register("", "any", 0, 1)
+
+
 def test_a_region_that_the_machine_has_no_memory_for_is_named() -> None:
     """As a sparse one is whose file system is full; here the limit of a file's size says so."""
     memory = pathlib.Path(f"/dev/shm/tenon-test-{os.getpid()}")

@@ -155,7 +155,7 @@ async def serve(asked: argparse.Namespace) -> None:
             app,
             host=asked.host,
             port=asked.port,
-            http=connections.patient(asked.patience, held),
+            http=connections.patient(asked.patience, held, asked.max_connections),
             ws="none",
             lifespan="off",
             log_config=None,  # Its lines go where all others do.
@@ -164,7 +164,6 @@ async def serve(asked: argparse.Namespace) -> None:
             proxy_headers=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=asked.max_connections,
             timeout_keep_alive=asked.patience,
             timeout_graceful_shutdown=asked.grace,
             ssl_certfile=asked.tls_cert,

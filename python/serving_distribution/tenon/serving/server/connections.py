@@ -9,6 +9,7 @@ from typing import Any
 
 import httptools
 import numpy as np
+import orjson
 from starlette.requests import ClientDisconnect
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -30,6 +31,7 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
 
     patience: float
     held: Held
+    most: int  #: Connections at once.
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -44,10 +46,16 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._untaken = 0  # Bytes of an answer.
         self._taking: asyncio.TimerHandle | None = None
         super().connection_made(transport)
+        self._came_beyond = len(self.connections) > self.most
         transport.get_extra_info("socket").setsockopt(
             socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(self.patience * 1e3)
         )
         self._expect()
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it is one more than may be: those that were there before it are not."""
+        return self._came_beyond and len(self.connections) > self.most
 
     def data_received(self, data: bytes) -> None:
         self._expect()  # Until the message is complete.
@@ -86,6 +94,12 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
             self.logger.warning("A request that is none: %s", error)
             self.send_400_response(_NONE)
         return len(data)
+
+    def send_400_response(self, msg: str) -> None:
+        body = orjson.dumps({"error": msg})
+        lines = [b"content-type: application/json", b"content-length: %d" % len(body), b"connection: close"]
+        self.transport.write(STATUS_LINE[400] + b"\r\n".join((*lines, b"", body)))
+        self.transport.close()
 
     def _decline_upgrade(self) -> None:
         """The parser has stopped behind the head: another one, which is told of the same body, goes on."""
@@ -203,6 +217,13 @@ class Exchange:
 
     def __init__(self, connection: Connection, cycle: RequestResponseCycle) -> None:
         self._connection, self._cycle = connection, cycle
+        self._keeps_alive = cycle.keep_alive
+        if cycle.waiting_for_100_continue:  # Answered before its body is asked for it may never send that: or may.
+            cycle.keep_alive = False
+
+    @property
+    def is_beyond(self) -> bool:
+        return self._connection.is_beyond
 
     @property
     def is_gone(self) -> bool:
@@ -226,7 +247,7 @@ class Exchange:
             raise ClientDisconnect
         if cycle.waiting_for_100_continue:
             cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            cycle.waiting_for_100_continue = False
+            cycle.waiting_for_100_continue, cycle.keep_alive = False, self._keeps_alive
         filling = self._connection.fill(cycle, length, lead, share)
         limit = self._connection.loop.call_later(patience, filling.give_up)
         try:
@@ -277,9 +298,9 @@ def while_there(exchange: Exchange, send: Any) -> Any:
     return sent
 
 
-def patient(seconds: float, held: Held) -> Callable[..., Receiver]:
+def patient(seconds: float, held: Held, most: int) -> Callable[..., Receiver]:
     """What makes the protocol of each connection."""
-    kind = type("Connection", (Connection,), {"patience": seconds, "held": held})
+    kind = type("Connection", (Connection,), {"patience": seconds, "held": held, "most": most})
     return lambda **settings: kind(**settings).receiver
 
 

@@ -24,7 +24,7 @@ from .served import Served
 from .shared import Regions
 from .sources import Unusable
 
-_OPEN = ("/v2/health/live", "/v2/health/ready")  # Whoever starts and stops the process has no token.
+OPEN = ("/v2/health/live", "/v2/health/ready")  #: Whoever starts and stops the process has no token.
 
 
 class TooLarge(PoolError):
@@ -115,7 +115,7 @@ class Guard:
         self._app, self._token = app, token
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"] not in _OPEN:
+        if scope["type"] == "http" and scope["path"] not in OPEN:
             brought = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
             if not brings(brought, self._token):
                 answer = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})

@@ -15,7 +15,7 @@ from ..errors import Closed, PoolError
 from . import wire
 from .connections import Exchange, while_there
 from .held import Share
-from .http import House, TooLarge, TooSlow, body_of, refusal
+from .http import OPEN, House, TooLarge, TooSlow, body_of, refusal
 from .sources import Unusable
 
 _PATH = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
@@ -34,6 +34,11 @@ class Infer:
         path = None
         if scope["type"] == "http":
             path, send = _PATH.fullmatch(scope["path"]), while_there(scope["extensions"]["tenon"], send)
+            if scope["extensions"]["tenon"].is_beyond and scope["path"] not in OPEN:
+                await self._beyond()(scope, receive, send)
+                return
+            if scope["method"] == "HEAD":  # As GET: the connection leaves the body out.
+                scope = scope | {"method": "GET"}
         if path is None:
             await self._app(scope, receive, send)
             return
@@ -54,6 +59,12 @@ class Infer:
         except asyncio.CancelledError:  # By uvicorn alone, which gives up what --grace was too short for.
             answer = refusal(Closed(f"[model '{path[1]}'] the server ends (--grace)"))
         await answer(scope, receive, send)
+
+    def _beyond(self) -> JSONResponse:
+        why = "there are as many connections as may be (--max-connections)"
+        answer = refusal(self._house.held.refusal(why))
+        answer.headers["connection"] = "close"
+        return answer
 
     async def _answered(
         self, scope: _Scope, receive: Any, share: Share, name: str, version: str | None

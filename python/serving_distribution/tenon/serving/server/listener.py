@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import errno
+import logging
 import pathlib
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
 
 import uvicorn
+
+log = logging.getLogger("tenon.serving")
 
 
 def bound(host: str, port: int) -> list[socket.socket]:
@@ -38,8 +41,12 @@ def bound(host: str, port: int) -> list[socket.socket]:
 
 def check_tls(certificate: pathlib.Path, key: pathlib.Path) -> None:
     """OSError names the files that are no certificate and key of each other."""
+
+    def passphrase() -> str:  # Which would be asked for at the terminal.
+        raise OSError("the key is encrypted, and a server has nobody to ask for its passphrase")
+
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, passphrase)
     except OSError as error:
         raise OSError(f"--tls-cert {certificate} with --tls-key {key}: {error.strerror or error}") from None
 
@@ -69,4 +76,8 @@ class Listener(uvicorn.Server):
             await loop.create_server(connection, sock=each, ssl=config.ssl, backlog=config.backlog, **limits)
             for each in self._sockets
         ]
+        for each in self._sockets:
+            host, port = each.getsockname()[:2]
+            scheme = "https" if config.ssl else "http"
+            log.info("HTTP at %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
         self.started = True

@@ -172,10 +172,12 @@ class Server:
         except RuntimeError as error:
             raise OSError(f"no gRPC at {address}: {error}") from None
         self._untaken, self._most = untaken, most
+        self._address = f"{address.rpartition(':')[0]}:{self._port}"
 
     async def start(self) -> None:
         logging.getLogger("grpc._cython.cygrpc").addFilter(_is_news)
         await self._server.start()
+        log.info("gRPC at %s", self._address)
         self._watching = asyncio.create_task(self._untaken.watch(self._port, self._most))
 
     async def stop(self, grace: float) -> None:

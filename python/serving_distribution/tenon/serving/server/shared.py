@@ -52,6 +52,8 @@ class Regions:
 
     def register(self, name: str, key: str, offset: int, size: int) -> None:
         self._check()
+        if not name:  # Which means all of them elsewhere.
+            raise BadRequest("a shared memory region needs a name")
         if name in self._regions:
             raise BadRequest(f"the shared memory region '{name}' is registered already")
         if len(self._regions) == _MOST:

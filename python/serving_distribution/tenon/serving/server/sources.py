@@ -64,7 +64,7 @@ def of_model(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> li
                 raise ValueError("not a plain file")
             config = tomllib.loads(where.read_text())
         chosen, policy, profiles = _read(config, settings)
-    except (OSError, OverflowError, TypeError, ValueError) as error:
+    except (OSError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise Unusable(f"[model '{name}'] {where}: {error}") from None
     versions = (each for each in folder.iterdir() if each.is_dir() and _VERSION.fullmatch(each.name))
     places = {"1": folder} | {each.name: each for each in versions}
