@@ -582,6 +582,20 @@ def test_whoever_is_called_back_may_close_the_pool(engine: trt.ICudaEngine) -> N
         pool.infer({"x": rows(1)})
 
 
+def test_lanes_that_have_no_thread_leave_none_behind(engine: trt.ICudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, before = threading.Thread.start, threading.active_count()
+
+    def limited(thread: threading.Thread) -> None:
+        if threading.active_count() == before + 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    with pytest.raises(serving.RunFailed, match="lane 3 of 4 has no thread: can't start new thread"):
+        serving.Pool(engine, contexts=4)
+    assert threading.active_count() == before
+
+
 AT_THE_END = """
 import asyncio, sys
 import numpy as np

@@ -92,8 +92,13 @@ class Pool:
             threading.Thread(target=self._work, args=(lane,), name=f"tenon-lane-{number}", daemon=True)
             for number, lane in enumerate(lanes)
         ]
-        for thread in self._threads:
-            thread.start()
+        for number, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except RuntimeError as error:  # The system has no room for another one.
+                self._threads = self._threads[:number]
+                self.close()
+                raise RunFailed(f"lane {number + 1} of {len(lanes)} has no thread: {error}") from None
 
     def submit(
         self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None
