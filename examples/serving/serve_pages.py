@@ -45,6 +45,8 @@ def main() -> None:
     plans = {network.name: build_plan(network, options.plans, logger)[0] for network in NETWORKS}
     # Replicas are processes of Ray's: they find this example's modules as this one does.
     paths = os.pathsep.join([str(HERE), str(OCR), *filter(None, [os.environ.get("PYTHONPATH")])])
+    for check in ("READY", "HEALTH"):  # Serve ends a proxy that needs longer: five seconds, unless somebody says so.
+        os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "60")
     ray.init(include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     serve.start(http_options={"host": "127.0.0.1", "port": options.port})
     serve.run(application(plans), name="pages", route_prefix="/")
