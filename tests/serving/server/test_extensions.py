@@ -1,11 +1,12 @@
 """A folder of models, and Triton's extensions: by Triton's own clients, over both protocols."""
 
+import asyncio
 import contextlib
 import json
 import os
 import pathlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import grpc
 import hosted
@@ -13,7 +14,9 @@ import numpy as np
 import onnx
 import pytest
 import tritonclient.grpc as triton_grpc
+import tritonclient.grpc.aio as grpc_aio
 import tritonclient.http as triton_http
+import tritonclient.http.aio as http_aio
 import tritonclient.utils.shared_memory as shared
 from tritonclient.utils import InferenceServerException
 
@@ -187,6 +190,39 @@ def test_calls_that_do_not_wait_and_streams(server: hosted.Running) -> None:
         client.stop_stream()
     assert [error is None for _, error in answers] == [True, False, True] and "nobody" in str(answers[1][1])
     np.testing.assert_allclose(answers[2][0].as_numpy("y"), 10 * Y, rtol=1e-4, atol=1e-4)
+    for answer in (answers[0][0], answers[2][0]):  # Some clients read on until they are told so.
+        assert answer.get_response().parameters["triton_final_response"].bool_param
+
+
+def test_tritons_clients_for_asyncio_get_what_the_engine_gives(server: hosted.Running) -> None:
+    def tensor(kind: object) -> object:
+        found = kind.InferInput("x", list(X.shape), "FP32")
+        found.set_data_from_numpy(X)
+        return found
+
+    async def asked() -> list[object]:
+        async with http_aio.InferenceServerClient(f"127.0.0.1:{server.port}") as client:
+            found = [client.infer("both", [tensor(triton_http)]) for _ in range(20)]
+            unpacked = client.infer("both", [tensor(triton_http)], response_compression_algorithm="gzip")
+            answers = await asyncio.gather(*found, unpacked)
+            with pytest.raises(InferenceServerException, match="compressed requests are not implemented"):
+                await client.infer("both", [tensor(triton_http)], request_compression_algorithm="gzip")
+        async with grpc_aio.InferenceServerClient(f"127.0.0.1:{server.grpc_port}") as client:
+            found = [client.infer("both", [tensor(triton_grpc)], compression_algorithm="gzip") for _ in range(20)]
+            answers += await asyncio.gather(*found)
+
+            async def requests() -> AsyncIterator[dict[str, object]]:
+                for number in range(5):
+                    yield {"model_name": "both", "inputs": [tensor(triton_grpc)], "request_id": str(number)}
+
+            streamed = [each async for each in client.stream_infer(requests())]
+        assert [(answer.get_response().id, error) for answer, error in streamed] == [(str(n), None) for n in range(5)]
+        return [*answers, *(answer for answer, _ in streamed)]
+
+    answers = asyncio.run(asked())
+    assert len(answers) == 46
+    for answer in answers:
+        np.testing.assert_allclose(answer.as_numpy("y"), 2 * Y, rtol=1e-4, atol=1e-4)
 
 
 @pytest.fixture

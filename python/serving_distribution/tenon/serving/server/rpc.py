@@ -129,6 +129,7 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
                 continue
             try:
                 answer = await self.ModelInfer(request, context)
+                answer.parameters["triton_final_response"].bool_param = True  # Some clients wait for it.
                 yield triton.streamed(answer.SerializeToString())
             except (PoolError, ModelNotFound) as error:
                 empty = pb.ModelInferResponse(id=request.id, model_name=request.model_name)
