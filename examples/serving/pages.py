@@ -68,7 +68,9 @@ class Pages:
             return JSONResponse({"error": f"the picture has {len(body)} bytes; {LARGEST} at most are taken"}, 413)
         try:
             return JSONResponse(await asyncio.to_thread(self._read, body))
-        except (UnidentifiedImageError, Image.DecompressionBombError, OSError) as error:
+        except UnidentifiedImageError:
+            return JSONResponse({"error": "no picture that can be read: its format is none of those known here"}, 400)
+        except (Image.DecompressionBombError, OSError) as error:
             return JSONResponse({"error": f"no picture that can be read: {error}"}, 400)
         except PoolError as error:
             return JSONResponse({"error": str(error)}, 503)

@@ -108,7 +108,7 @@ class Running:
         tls: ssl.SSLContext | None = None,
         log: pathlib.Path | None = None,
     ) -> None:
-        self._tls = tls
+        self._tls, self._log = tls, log
         self.port, self.grpc_port = free_ports(2)
         ports = ["--port", str(self.port), "--grpc-port", str(self.grpc_port)]
         named = [] if name is None else ["--name", name]
@@ -127,8 +127,11 @@ class Running:
                     return self
             except OSError:
                 time.sleep(0.05)
+        status = self.process.poll()
         self.process.kill()
-        raise AssertionError(f"the server did not start: {self.process.communicate()[1]}")
+        said = self.process.communicate()[1] if self._log is None else self._log.read_text()
+        how = f"in {PATIENCE} s" if status is None else f"(status {status})"
+        raise AssertionError(f"the server did not start {how}: {said}")
 
     def __exit__(self, *exception: object) -> None:
         if self.process.poll() is None:
