@@ -582,6 +582,51 @@ def test_whoever_is_called_back_may_close_the_pool(engine: trt.ICudaEngine) -> N
         pool.infer({"x": rows(1)})
 
 
+def doubled(network: trt.INetworkDefinition) -> None:
+    """ya = a + a, yb = b + b, of lengths that have nothing to do with each other."""
+    for name in "ab":
+        x = network.add_input(name, trt.float32, (-1, -1))
+        y = network.add_elementwise(x, x, trt.ElementWiseOperation.SUM).get_output(0)
+        y.name = f"y{name}"
+        network.mark_output(y)
+
+
+def test_inputs_are_padded_each_for_itself() -> None:
+    engine = built(doubled, {"a": ((1, 1), (4, 8), (8, 32)), "b": ((1, 1), (4, 8), (8, 64))})
+    padding = {"a": serving.Padding(7, step=16), "b": serving.Padding(-3, step=8)}
+    asked = [
+        {name: RNG.standard_normal((int(count), int(RNG.integers(1, most + 1))), np.float32) for name, most in ends}
+        for count, ends in ((count, (("a", 32), ("b", 64))) for count in RNG.integers(1, 4, 200))
+    ]
+    with serving.Pool(engine, max_batch=8, max_wait=0.01, padding=padding) as pool:
+        for inputs, answer in zip(asked, [pool.submit(inputs) for inputs in asked], strict=True):
+            for name, value in inputs.items():
+                np.testing.assert_array_equal(answer.result(60)[f"y{name}"], 2 * value)
+        assert pool.counts.runs < len(asked)
+
+
+def test_loops_side_by_side_ask_and_give_up_and_every_request_is_counted(engine: trt.ICudaEngine) -> None:
+    async def one(pool: serving.Pool, x: np.ndarray) -> None:
+        y = (await pool.ainfer({"x": x}, timeout=60))["y"]
+        np.testing.assert_allclose(y, x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+
+    async def many(pool: serving.Pool) -> list[object]:
+        tasks = [asyncio.create_task(one(pool, np.full((1, 8), number, np.float32))) for number in range(100)]
+        for number, task in enumerate(tasks):
+            if number % 3 == 0:
+                await asyncio.sleep(0)
+                task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    pool = serving.Pool(engine, contexts=2, max_batch=8, max_wait=0.001, queue=10_000)
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        found = [each for loop in threads.map(lambda _: asyncio.run(many(pool)), range(8)) for each in loop]
+    pool.close()
+    assert all(each is None or isinstance(each, asyncio.CancelledError) for each in found), found
+    counts = pool.counts
+    assert counts.requests == counts.answered + counts.given_up == 800 and not (counts.failed or pool.waiting)
+
+
 def test_lanes_that_have_no_thread_leave_none_behind(engine: trt.ICudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     start, before = threading.Thread.start, threading.active_count()
 
