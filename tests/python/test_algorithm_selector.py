@@ -51,7 +51,7 @@ def test_what_a_selector_is_shown_can_be_kept() -> None:
     assert built(selector) is not None
     context, choices = of_conv(selector)
     assert [tuple(shape) for shape in context.get_shape(0)] == [(1, 3, 8, 8), (2, 3, 8, 8), (5, 3, 8, 8)]
-    assert context.num_inputs >= 1 and context.num_outputs == 1
+    assert (context.num_inputs, context.num_outputs) == (1, 1), "the kernel is no input"
     ports = context.num_inputs + context.num_outputs
     for choice in choices:
         info = choice.get_algorithm_io_info(0)

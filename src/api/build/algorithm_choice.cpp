@@ -23,6 +23,17 @@ int64_t implementationOf(std::string_view layer, std::string_view candidate)
     return static_cast<int64_t>(hash >> 1U);
 }
 
+//! Positions of the inputs that are tensors of the user's network: constants are the layer's weights, and an input that
+//! is absent is none.
+std::vector<size_t> tensorInputs(Problem const& problem)
+{
+    std::vector<size_t> found;
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        if (ValueId const value = problem.node->inputs[i];
+            value != kNone && problem.graph->constantOf(value) == nullptr)
+            found.push_back(i);
+    return found;
+}
 } // namespace
 
 //! An object of the API that a user only looks at, as those below: all of its calls are here.
@@ -107,16 +118,11 @@ class AlgorithmOf final : public nvinfer1::IAlgorithm, public missing::Algorithm
     {
         mImpl = this;
         auto const add = [&](ValueId value, Layout layout) {
-            if (value == kNone)
-                return mPorts.push_back(
-                    std::make_unique<AlgorithmIOInfoOf>(DType::kFLOAT, Layout::kLinear, std::vector<int64_t>{}));
             TensorType const& type = problem.graph->typeOf(value);
-            bool const isConstant = problem.graph->constantOf(value) != nullptr;
-            mPorts.push_back(std::make_unique<AlgorithmIOInfoOf>(
-                type.dtype, isConstant ? Layout::kLinear : layout, problem.typicalExtents(type)));
+            mPorts.push_back(std::make_unique<AlgorithmIOInfoOf>(type.dtype, layout, problem.typicalExtents(type)));
         };
-        for (size_t i = 0; i < problem.node->inputs.size(); ++i)
-            add(problem.node->inputs[i], offer.inputs.at(i));
+        for (size_t const input : tensorInputs(problem))
+            add(problem.node->inputs[input], offer.inputs.at(input));
         for (size_t i = 0; i < problem.node->outputs.size(); ++i)
             add(problem.node->outputs[i], offer.outputs.at(i));
     }
@@ -151,14 +157,14 @@ class AlgorithmContextOf final : public nvinfer1::IAlgorithmContext, public miss
 {
   public:
     explicit AlgorithmContextOf(Problem const& problem)
-        : mName{problem.node->name},
-          mInputs{static_cast<int32_t>(problem.node->inputs.size())}
+        : mName{problem.node->name}
     {
         mImpl = this;
-        for (auto const* list : {&problem.node->inputs, &problem.node->outputs})
-            for (ValueId const value : *list)
-                mDims.push_back(value == kNone ? std::array{kInvalidDims, kInvalidDims, kInvalidDims}
-                                               : bounds(problem, problem.graph->typeOf(value)));
+        auto const add = [&](ValueId value) { mDims.push_back(bounds(problem, problem.graph->typeOf(value))); };
+        for (size_t const input : tensorInputs(problem))
+            add(problem.node->inputs[input]);
+        mInputs = static_cast<int32_t>(mDims.size());
+        std::ranges::for_each(problem.node->outputs, add);
     }
     char const* getName() const noexcept override
     {
@@ -199,7 +205,7 @@ class AlgorithmContextOf final : public nvinfer1::IAlgorithmContext, public miss
     }
 
     std::string mName;
-    int32_t mInputs;
+    int32_t mInputs{0};
     std::vector<std::array<Dims, 3>> mDims;
 };
 
