@@ -4,6 +4,7 @@
 #include "ir/graph.h"
 
 #include <exception>
+#include <new>
 
 namespace tenon::planner
 {
@@ -15,6 +16,11 @@ Result<Done> guarded(Node const& node, F const& work)
     try
     {
         return work();
+    }
+    catch (std::bad_alloc const& problem)
+    {
+        return errorOf(
+            ErrorCode::kFAILED_ALLOCATION, "[layer '{}'] planning it, out of memory: {}", node.name, problem.what());
     }
     catch (std::exception const& problem)
     {

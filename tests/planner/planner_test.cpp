@@ -556,14 +556,16 @@ TEST(Planner, namesTheLayerWhereMemoryRunsOut)
     Result<Graph> const graph =
         parseGraph("input %x : float32[2,3]\n%big = Unary(%x) {Operation=0}\noutput %big\n", parseLayer);
     ASSERT_TRUE(graph);
-    for (Candidate const& candidate :
-        {Candidate{"Unary", "offers", tooLarge, failToBuild}, Candidate{"Unary", "builds", plainOffer, failToBuild}})
+    for (auto const& [candidate, code] :
+        {std::pair{Candidate{"Unary", "offers", tooLarge, failToBuild}, ErrorCode::kINTERNAL_ERROR},
+            std::pair{Candidate{"Unary", "builds", plainOffer, failToBuild}, ErrorCode::kFAILED_ALLOCATION}})
     {
         Result<Plan> const plan = makePlan(*graph, Backend{"broken", {candidate}}, fakeTarget(), optionsFor(*graph));
         ASSERT_FALSE(plan);
         std::string const& message = plan.error().message;
         EXPECT_EQ(message.find("[layer 'big']"), 0U) << message;
         EXPECT_EQ(message.find("'big'"), message.rfind("'big'")) << message;
+        EXPECT_EQ(plan.error().code, code);
     }
 }
 
