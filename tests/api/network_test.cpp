@@ -172,7 +172,36 @@ TEST_F(Network, C8_onlySomeLayersGrowTheirInputsAndSkippedOnesAreNull)
     EXPECT_EQ(extents(slice->getOutput(0)->getDimensions()), (std::vector<int64_t>{3, 2}));
 }
 
-// Loop outputs and NMS, which may grow as well, come with their layers.
+TEST_F(Network, C8_nmsAndLoopOutputsGrow)
+{
+    int32_t const two[]{2};
+    float const half[]{0.5F};
+    ITensor* count = network->addConstant(Dims{0, {}}, Weights{DataType::kINT32, two, 1})->getOutput(0);
+    ITensor* limit = network->addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, half, 1})->getOutput(0);
+    ITensor* boxes = network->addInput("boxes", DataType::kFLOAT, dims({1, 6, 4}));
+    ITensor* scores = network->addInput("scores", DataType::kFLOAT, dims({1, 6, 3}));
+    INMSLayer* nms = network->addNMS(*boxes, *scores, *count);
+    EXPECT_EQ(nms->getNbInputs(), 3);
+    nms->setInput(4, *limit);
+    EXPECT_EQ(nms->getNbInputs(), 5);
+    EXPECT_EQ(nms->getInput(3), nullptr); // Skipped.
+    EXPECT_EQ(nms->getInput(4), limit);
+    nms->setInput(5, *limit);
+    EXPECT_EQ(nms->getNbInputs(), 5);
+
+    ILoop* loop = network->addLoop();
+    loop->addTripLimit(*count, TripLimit::kCOUNT);
+    ILoopOutputLayer* all =
+        loop->addLoopOutput(*loop->addRecurrence(*boxes)->getOutput(0), LoopOutput::kCONCATENATE, 0);
+    EXPECT_EQ(all->getNbInputs(), 1);
+    all->setInput(1, *count);
+    EXPECT_EQ(all->getNbInputs(), 2);
+    EXPECT_EQ(all->getInput(1), count);
+    all->setInput(2, *count);
+    EXPECT_EQ(all->getNbInputs(), 2);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setInput"), 2) << logger.errors();
+}
+
 TEST_F(Network, C8_shuffleResizeAndFillGrow)
 {
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({4, 6}));
