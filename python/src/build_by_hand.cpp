@@ -140,6 +140,10 @@ void bindBuilder(py::module_& m)
             return buildEngine(self, network, config);
         },
         py::arg("network"), py::arg("config"), docOf("Builder.build_engine_with_config"));
+}
+
+void bindConfig(py::module_& m)
+{
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def_property(
         "max_workspace_size", // The name of 8.x, which programs set beside calls of 10.x.
@@ -303,6 +307,10 @@ void bindParser(py::module_& m)
                                                  : std::vector<std::string>(names, names + count);
         },
         docOf("OnnxParser.get_used_vc_plugin_libraries"));
+}
+
+void bindParserError(py::module_& m)
+{
     using E = nvonnxparser::IParserError;
     auto error = classOf<py::class_<E, Borrowed<E>>>(m, "ParserError");
     error.def(
@@ -328,7 +336,9 @@ void bindBuildByHand(py::module_& m)
 {
     bindProfile(m);
     bindBuilder(m);
+    bindConfig(m);
     bindParser(m);
+    bindParserError(m);
 }
 
 } // namespace tenon::python

@@ -25,6 +25,14 @@ constexpr Rule kReshapedWeights{"dequantize-reshaped-weights", RuleKind::kSimpli
     "Weights are reshaped before they are dequantized.", dequantizeReshapedWeights};
 constexpr Rule kMergeShuffles{
     "merge-shuffles", RuleKind::kSimplify, "Two shuffles in a row become one, or none.", mergeShuffles};
+constexpr Rule kLiftMatmul{"lift-matmul-over-reshape", RuleKind::kSimplify,
+    "A product with weights works on all leading axes at once.", liftMatmulOverReshape};
+constexpr Rule kSinkBelowMatmul{"sink-transpose-below-matmul", RuleKind::kSimplify,
+    "A transpose of rows moves behind a product with weights.", sinkTransposeBelowMatmul};
+constexpr Rule kSinkBelowPointwise{"sink-transpose-below-pointwise", RuleKind::kSimplify,
+    "A transpose behind a product moves behind the arithmetic that follows.", sinkTransposeBelowPointwise};
+constexpr Rule kCancelRequantization{"cancel-requantization", RuleKind::kSimplify,
+    "Numbers that are dequantized and quantized by one scale stay.", cancelRequantization};
 constexpr Rule kChannelAffine{"fold-channel-affine", RuleKind::kFuse,
     "Batch norm, scales and biases of channels go into the weights.", foldChannelAffine};
 
@@ -40,8 +48,7 @@ constexpr Rule kClean[]{
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kReshapedWeights,
-    {"cancel-requantization", RuleKind::kSimplify, "Numbers that are dequantized and quantized by one scale stay.",
-        cancelRequantization},
+    kCancelRequantization,
     kFold,
     kNoOps,
     kEqual,
@@ -67,12 +74,9 @@ constexpr Rule kShuffles[]{
     kReshapeFirst,
     kMergeShuffles,
     {"slice-before-split", RuleKind::kSimplify, "A part of a split axis is a slice of the whole.", sliceBeforeSplit},
-    {"lift-matmul-over-reshape", RuleKind::kSimplify, "A product with weights works on all leading axes at once.",
-        liftMatmulOverReshape},
-    {"sink-transpose-below-matmul", RuleKind::kSimplify, "A transpose of rows moves behind a product with weights.",
-        sinkTransposeBelowMatmul},
-    {"sink-transpose-below-pointwise", RuleKind::kSimplify,
-        "A transpose behind a product moves behind the arithmetic that follows.", sinkTransposeBelowPointwise},
+    kLiftMatmul,
+    kSinkBelowMatmul,
+    kSinkBelowPointwise,
     kTransposeIntoMatmul,
     {"fold-operand-factor", RuleKind::kFuse, "A factor on an operand of a product becomes its alpha.",
         foldOperandFactor},
@@ -89,8 +93,7 @@ constexpr Rule kInt8[]{
         dequantizeBelowViews},
     {"quantize-above-views", RuleKind::kSimplify, "What moves elements moves them after they are quantized.",
         quantizeAboveViews},
-    {"cancel-requantization", RuleKind::kSimplify, "Numbers that are dequantized and quantized by one scale stay.",
-        cancelRequantization},
+    kCancelRequantization,
     {"open-int8-product", RuleKind::kFuse, "An int8 product dequantizes its result for what works on real numbers.",
         openInt8Product},
     kChannelAffine,
@@ -112,12 +115,9 @@ constexpr Rule kAttention[]{
     kFixReshape,
     kReshapeFirst,
     kMergeShuffles,
-    {"lift-matmul-over-reshape", RuleKind::kSimplify, "A product with weights works on all leading axes at once.",
-        liftMatmulOverReshape},
-    {"sink-transpose-below-matmul", RuleKind::kSimplify, "A transpose of rows moves behind a product with weights.",
-        sinkTransposeBelowMatmul},
-    {"sink-transpose-below-pointwise", RuleKind::kSimplify,
-        "A transpose behind a product moves behind the arithmetic that follows.", sinkTransposeBelowPointwise},
+    kLiftMatmul,
+    kSinkBelowMatmul,
+    kSinkBelowPointwise,
     kFold,
     kNoOps,
     kEqual,

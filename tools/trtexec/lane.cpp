@@ -12,7 +12,7 @@ using nvinfer1::ExecutionContextAllocationStrategy;
 
 namespace
 {
-int32_t goesOn(void*)
+int32_t mayContinue(void*)
 {
     return cli::gInterrupted ? 0 : 1;
 }
@@ -186,7 +186,7 @@ void Lane::await(Slot& slot)
         while (status == TENON_HOST_NOT_READY && !cli::gInterrupted)
             status = tenonHostQueryEvent(slot.d2hEnd.get());
     else
-        status = tenonHostAwaitEvent(slot.d2hEnd.get(), goesOn, nullptr);
+        status = tenonHostAwaitEvent(slot.d2hEnd.get(), mayContinue, nullptr);
     slot.isInFlight = false;
     if (cli::gInterrupted)
         return;

@@ -12,6 +12,11 @@
 #include <atomic>
 #include <mutex>
 
+namespace tenon
+{
+struct PlanOptions;
+}
+
 namespace tenon::api
 {
 
@@ -82,6 +87,7 @@ class Builder final : public missing::Builder,
     Result<Done> quantize(
         Network& network, BuilderConfig const& config, GraphRequest const& given, NetworkGraph& written);
     Result<Done> narrow(Network& network, BuilderConfig const& config, NetworkGraph& written);
+    PlanOptions planOptions(Network const& network, BuilderConfig const& config) const;
     Result<Bytes> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
     Result<Bytes> build(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 

@@ -15,6 +15,9 @@
 namespace tenon::api
 {
 
+//! Around all others of a build.
+inline constexpr char const* kBuildPhase{"Building Engine"};
+
 //! Every phase that was started is finished at the latest when the adapter goes (rule G11).
 class ProgressAdapter final : public Progress
 {
