@@ -1,8 +1,11 @@
 """How a server begins and ends: addresses and keys that are none, TLS without a greeting, one end of both protocols."""
 
+import concurrent.futures
 import contextlib
+import itertools
 import json
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -13,8 +16,11 @@ from collections.abc import Iterator
 import grpc
 import hosted
 import http2
+import numpy as np
+import onnx
 import pytest
-from tenon.serving.server import listener
+from tenon.serving.server import listener, sources
+from tenon.serving.words import Words
 from tritonclient.grpc import service_pb2
 
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
@@ -107,6 +113,48 @@ def test_a_connection_closes_behind_what_it_has_brought_before_sigterm(plan: pat
         last = answer[answer.rindex(b"HTTP/1.1 200 ") :]
         assert b"connection: close" in last.partition(b"\r\n\r\n")[0]
         assert server.process.wait(hosted.PATIENCE) == 0
+
+
+def deep_model(path: pathlib.Path) -> None:
+    """A chain of products, no two of which are alike: a build tries the kernels for each."""
+    sizes = [256 + 8 * number for number in range(60)]
+    rng, nodes, weights = np.random.default_rng(1), [], []
+    for number, (rows, columns) in enumerate(itertools.pairwise([8, *sizes])):
+        weights.append(onnx.numpy_helper.from_array(rng.standard_normal((rows, columns), np.float32), f"w{number}"))
+        nodes.append(onnx.helper.make_node("MatMul", [f"t{number}", f"w{number}"], [f"t{number + 1}"]))
+    ends = [(0, 8), (len(sizes), sizes[-1])]
+    x, y = (onnx.helper.make_tensor_value_info(f"t{at}", onnx.TensorProto.FLOAT, ["n", size]) for at, size in ends)
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+@pytest.mark.parametrize("grace", [0, 20])
+def test_a_build_does_not_outlast_the_server(plan: pathlib.Path, tmp_path: pathlib.Path, grace: int) -> None:
+    (tmp_path / "small").mkdir()
+    shutil.copy(plan, tmp_path / "small" / "model.plan")
+    with hosted.Running(tmp_path, "--allow-control", "--grace", str(grace), name=None) as server:
+        (tmp_path / "deep").mkdir()
+        deep_model(tmp_path / "deep" / "model.onnx")
+        (tmp_path / "deep" / "config.toml").write_text("[[profiles]]\nt0 = [[1, 8], [64, 8], [512, 8]]\n")
+        with concurrent.futures.ThreadPoolExecutor(1) as threads:
+            load = threads.submit(server.ask, "POST", "/v2/repository/models/deep/load", b"{}")
+            time.sleep(0.2)
+            status, logged = server.stop()
+            assert status == 0 and "Traceback" not in logged, logged
+            status, answer, _ = load.result(hosted.PATIENCE)
+    assert status == 200 or (status == 503 and "the server ends" in json.loads(answer)["error"]), answer
+
+
+def test_a_build_that_nobody_wants_ends_with_its_next_step(tmp_path: pathlib.Path) -> None:
+    deep_model(tmp_path / "model.onnx")
+    profiles, asked = [{"t0": [[1, 8], [64, 8], [512, 8]]}], []
+
+    def is_wanted() -> bool:
+        asked.append(None)
+        return len(asked) < 5
+
+    assert sources.built(tmp_path / "model.onnx", profiles, Words(), is_wanted) is None
+    assert len(asked) < 60  # Of which there is one a layer at least.
 
 
 def test_an_address_that_is_taken_is_one_line(plan: pathlib.Path) -> None:

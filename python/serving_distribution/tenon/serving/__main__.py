@@ -182,6 +182,7 @@ async def serve(asked: argparse.Namespace) -> None:
 
     def end() -> None:
         front.is_draining = server.should_exit = True
+        catalog.end()
         ended.set()
 
     async def stop_calls() -> None:

@@ -28,6 +28,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         self._served: dict[str, dict[str, Served]] = {}
         self._reasons: dict[str, str] = {}
         self._changing = asyncio.Lock()
+        self._is_ending = False
 
     async def load_all(self) -> None:
         """Unusable when there is not one model to serve."""
@@ -76,6 +77,10 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         async with self._changing:
             for served in self.all():
                 await served.reload_if_replaced()
+
+    def end(self) -> None:
+        """No model is built any more: the end would wait for it."""
+        self._is_ending = True
 
     async def close(self) -> None:
         for versions in self._served.values():
@@ -131,7 +136,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         made: dict[str, Served] = {}
         try:
             for source in found:
-                made[source.version] = Served(source, self._allows_code)
+                made[source.version] = Served(source, self._allows_code, lambda: not self._is_ending)
         except BaseException:
             for served in made.values():
                 served.pool.close()

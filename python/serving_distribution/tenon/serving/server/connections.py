@@ -226,6 +226,11 @@ class Exchange:
         return self._connection.is_beyond
 
     @property
+    def is_answered(self) -> bool:
+        """Whether an answer has begun."""
+        return bool(self._cycle.response_started)
+
+    @property
     def is_gone(self) -> bool:
         return bool(self._cycle.disconnected) or self._cycle.transport.is_closing()
 

@@ -18,6 +18,7 @@ from .held import Share
 from .http import OPEN, House, TooLarge, TooSlow, body_of, refusal
 from .sources import Unusable
 
+_ENDS = "the server ends (--grace)"
 _PATH = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
 _Scope = dict[str, Any]
 _Headers = dict[bytes, bytes]
@@ -40,7 +41,7 @@ class Infer:
             if scope["method"] == "HEAD":  # As GET: the connection leaves the body out.
                 scope = scope | {"method": "GET"}
         if path is None:
-            await self._app(scope, receive, send)
+            await self._other(scope, receive, send)
             return
         try:
             if scope["method"] == "POST":
@@ -57,8 +58,15 @@ class Infer:
                 error.args = (f"[model '{path[1]}'] {error}",)
             answer = refusal(error)
         except asyncio.CancelledError:  # By uvicorn alone, which gives up what --grace was too short for.
-            answer = refusal(Closed(f"[model '{path[1]}'] the server ends (--grace)"))
+            answer = refusal(Closed(f"[model '{path[1]}'] {_ENDS}"))
         await answer(scope, receive, send)
+
+    async def _other(self, scope: _Scope, receive: Any, send: Any) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:  # As above.
+            if not scope["extensions"]["tenon"].is_answered:
+                await refusal(Closed(_ENDS))(scope, receive, send)
 
     def _beyond(self) -> JSONResponse:
         why = "there are as many connections as may be (--max-connections)"

@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import tenon
 from kserve.model import InferenceModel
 
-from ..errors import BadRequest, RunFailed
+from ..errors import BadRequest, Closed, RunFailed
 from ..pool import Counts, Pool
 from ..words import Words
 from . import sources, wire
@@ -23,9 +23,9 @@ _JSON_HEAD = 1 << 20  # And all else of a request's JSON.
 class Served(InferenceModel):  # type: ignore[misc]
     """What KServe's front asks for health and metadata, and the pool behind it."""
 
-    def __init__(self, source: Source, allows_code: bool) -> None:
+    def __init__(self, source: Source, allows_code: bool, is_wanted: Callable[[], bool]) -> None:
         super().__init__(source.name)
-        self.version = source.version
+        self.version, self._is_wanted = source.version, is_wanted
         self._source, self._allows_code = source, allows_code
         self._stamp = self._seen()
         self.earlier: list[Counts] = []  #: Of the pools that were before this one.
@@ -88,7 +88,9 @@ class Served(InferenceModel):  # type: ignore[misc]
     def _engine(self, runtime: tenon.Runtime, words: Words) -> tenon.ICudaEngine | None:
         if self._source.path.suffix != ".onnx":
             return tenon.load(runtime, self._source.path)
-        plan = sources.built(self._source.path, self._source.profiles, words)
+        plan = sources.built(self._source.path, self._source.profiles, words, self._is_wanted)
+        if not self._is_wanted():
+            raise Closed(f"[model '{self.name}'] {self._source.path} is not built, as the server ends")
         return None if plan is None else runtime.deserialize_cuda_engine(plan)
 
     def _why(self, errors: Iterable[str]) -> str:

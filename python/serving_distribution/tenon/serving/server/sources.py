@@ -133,10 +133,31 @@ def _is_shape(found: object) -> bool:
     return isinstance(found, list) and all(type(extent) is int for extent in found)
 
 
-def built(path: pathlib.Path, profiles: Profiles, logger: tenon.ILogger) -> tenon.IHostMemory | None:
-    """The plan of an ONNX model; None after errors that the logger has."""
+class _Wanted(tenon.IProgressMonitor):
+    """Ends a build that nobody waits for any more."""
+
+    def __init__(self, is_wanted: Callable[[], bool]) -> None:
+        tenon.IProgressMonitor.__init__(self)
+        self._is_wanted = is_wanted
+
+    def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
+        pass
+
+    def step_complete(self, phase_name: str, step: int) -> bool:
+        return self._is_wanted()
+
+    def phase_finish(self, phase_name: str) -> None:
+        pass
+
+
+def built(
+    path: pathlib.Path, profiles: Profiles, logger: tenon.ILogger, is_wanted: Callable[[], bool]
+) -> tenon.IHostMemory | None:
+    """The plan of an ONNX model; None after errors that the logger has, or when it is not wanted any more."""
     builder = tenon.Builder(logger)
     network, config = builder.create_network(), builder.create_builder_config()
+    monitor = _Wanted(is_wanted)
+    config.progress_monitor = monitor
     parser = tenon.OnnxParser(network, logger)
     if not parser.parse_from_file(str(path)):
         return None
