@@ -280,8 +280,9 @@ import asyncio
 from types import SimpleNamespace
 from tenon.serving.server import connections, held, infer
 transport = SimpleNamespace(is_closing=lambda: True)
-cycle = SimpleNamespace(disconnected=False, more_body=True, body=bytearray(), transport=transport)
-exchange = connections.Exchange(SimpleNamespace(take_held=lambda: None), cycle)
+about = {"keep_alive": True, "waiting_for_100_continue": False}
+cycle = SimpleNamespace(disconnected=False, more_body=True, body=bytearray(), transport=transport, **about)
+exchange = connections.Exchange(SimpleNamespace(take_held=lambda: None, is_beyond=False), cycle)
 catalog = SimpleNamespace(find=lambda name, version: None)
 front = infer.Infer(None, SimpleNamespace(catalog=catalog, held=held.Held(100), most=100, patience=1))
 scope = {"type": "http", "method": "POST", "path": "/v2/models/small/infer", "headers": [(b"content-length", b"9")]}
