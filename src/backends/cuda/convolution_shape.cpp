@@ -156,7 +156,7 @@ Result<ConvolutionShape> ConvolutionKernel::convolutionShape(
         return badArgument("a convolution on this device takes up to three spatial axes");
     if (blockOf(inputs[0].layout) != 1 || blockOf(inputs[1].layout) != 1 || blockOf(outputs[0].layout) != 1)
         return badArgument("a convolution on this device takes no blocks of channels");
-    shape.isChannelsLast = mIsFilterPacked || inputs[1].layout == Layout::kChannelsLast;
+    shape.isChannelsLast = hasPacked() || inputs[1].layout == Layout::kChannelsLast;
     shape.hasBias = inputs.size() > 2 && inputs[2].present;
     return shape;
 }

@@ -39,15 +39,10 @@ Result<std::shared_ptr<Constant const>> unpackTurned(
     std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
 
 //! Kernels of convolutions and deconvolutions: the layer is either.
-class ConvolutionKernel : public LayerKernel
+class ConvolutionKernel : public PackableKernel
 {
   public:
-    ConvolutionKernel(
-        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isFilterPacked)
-        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
-          mIsFilterPacked{isFilterPacked}
-    {
-    }
+    using PackableKernel::PackableKernel;
     //! Whether the filter is; an error where it, or any other weight, is packed in another way.
     static Result<bool> isPacked(KernelSource const& source, LayerArgs const&)
     {
@@ -58,9 +53,6 @@ class ConvolutionKernel : public LayerKernel
     //! Checks what the layer's own rules have not: one type of real numbers, up to three spatial axes.
     Result<ConvolutionShape> convolutionShape(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const;
-
-  private:
-    bool mIsFilterPacked;
 };
 
 //! One thread per result: for every window, without a library; the epilogue behind it.

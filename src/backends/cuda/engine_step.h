@@ -32,15 +32,10 @@ Result<std::shared_ptr<Prepared const>> withoutEngine(CudaDevice const& device, 
     Epilogue const& epilogue, std::span<TensorArg const> inputs, TensorArg const& out);
 
 //! Kernels of matrix products whose right operand may have been packed for the engine.
-class EngineProductKernel : public LayerKernel
+class EngineProductKernel : public PackableKernel
 {
   public:
-    EngineProductKernel(
-        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isPacked)
-        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
-          mIsPacked{isPacked}
-    {
-    }
+    using PackableKernel::PackableKernel;
     //! Whether the right operand is; an error where it, or any other weight, is packed in another way.
     static Result<bool> isPacked(KernelSource const& source, LayerArgs const& args);
 
@@ -48,12 +43,9 @@ class EngineProductKernel : public LayerKernel
     //! With the right operand as it lies, whatever the layer says.
     StepProduct asItLies(StepProduct product) const
     {
-        product.shape.isTurnedB = product.shape.isTurnedB || mIsPacked;
+        product.shape.isTurnedB = product.shape.isTurnedB || hasPacked();
         return product;
     }
-
-  private:
-    bool mIsPacked;
 };
 
 //! Why these kernels take no such layer, whatever its extents; empty: they do.

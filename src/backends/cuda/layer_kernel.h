@@ -64,6 +64,27 @@ KernelSpec tacticSpec(
 //! A tactic as a position in a table of so many; an error where it is none, as in a plan by hand. `what` has them.
 Result<size_t> positionOf(int32_t tactic, size_t count, std::string_view what);
 
+//! A kernel that reads one weight in an order of its own where it has been packed so.
+class PackableKernel : public LayerKernel
+{
+  public:
+    PackableKernel(
+        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool hasPacked)
+        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
+          mHasPacked{hasPacked}
+    {
+    }
+
+  protected:
+    bool hasPacked() const noexcept
+    {
+        return mHasPacked;
+    }
+
+  private:
+    bool mHasPacked;
+};
+
 //! A factory of kernels K with the constructor of LayerKernel. No weight may be packed.
 template <typename K>
 Result<std::unique_ptr<Kernel>> loadLayerKernel(KernelSource const& source, CudaDevice const& device)
@@ -77,7 +98,7 @@ Result<std::unique_ptr<Kernel>> loadLayerKernel(KernelSource const& source, Cuda
         std::make_unique<K>(std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device)};
 }
 
-//! The same of kernels that read a weight in an order of its own where it has been packed so, as K::isPacked says.
+//! The same with the constructor of PackableKernel: K::isPacked says whether the weight is.
 template <typename K>
 Result<std::unique_ptr<Kernel>> loadPackableKernel(KernelSource const& source, CudaDevice const& device)
 {
