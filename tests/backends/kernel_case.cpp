@@ -2,6 +2,7 @@
 #include "backends/kernel_case.h"
 
 #include "base/isa.h"
+#include "support/allocation_count.h"
 
 #include <algorithm>
 #include <cmath>
@@ -310,6 +311,19 @@ class Case
                 fmt::format("output {}, {} threads, {}{}", i, threads, isPacked ? "packed" : "row-major",
                     inPlace >= 0 ? ", in place" : ""));
         }
+        if (backendUnderTest().name == "cpu") // Drivers of others allocate what they like.
+            expectNoAllocations([&] { return static_cast<bool>(device.run({&launch, 1}, options, failure)); });
+    }
+
+    //! Runs once more: threads and their stacks are there by now.
+    template <typename Run>
+    static void expectNoAllocations(Run&& run)
+    {
+        int64_t const before = allocationCount();
+        bool const done = run();
+        int64_t const after = allocationCount();
+        EXPECT_TRUE(done);
+        EXPECT_EQ(after, before) << "a run allocates";
     }
 
     void compare(HostTensor const& got, HostTensor const& expected, std::string const& what) const

@@ -1,7 +1,7 @@
 // Runs after the first of a shape allocate nothing.
 #include "device/host/streams.h"
-#include "runtime/allocation_count.h"
 #include "runtime/fixture.h"
+#include "support/allocation_count.h"
 
 #include <atomic>
 #include <thread>

@@ -1,7 +1,7 @@
 // Plans of real layers on the CPU: runs after the first of a shape allocate nothing, on any thread.
 #include "api/run/cuda_engine.h"
 #include "backends/cpu/side_by_side.h"
-#include "runtime/allocation_count.h"
+#include "support/allocation_count.h"
 #include "support/cpu_networks.h"
 #include "support/device.h"
 

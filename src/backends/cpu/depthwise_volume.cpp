@@ -69,6 +69,9 @@ class VolumeSums
     {
         Window const w = mLoaded->layer.window();
         mPadding = w.padding(0, in[2]).pre;
+        mSize = w.size[0];
+        mStride = w.stride[0];
+        mDilation = w.dilation[0];
         mPlane = planeWindow(w, in[1], in, out);
     }
     int64_t lines() const noexcept
@@ -91,11 +94,10 @@ class VolumeSums
   private:
     DepthTaps tapsOf(int64_t z) const
     {
-        Window const& w = mLoaded->layer.window();
-        int64_t const start = z * w.stride[0] - mPadding;
-        DepthTaps taps{w.size[0], 0, start};
-        for (int64_t tap = 0; tap < w.size[0]; ++tap)
-            if (int64_t const at = start + tap * w.dilation[0]; at >= 0 && at < mDepth)
+        int64_t const start = z * mStride - mPadding;
+        DepthTaps taps{mSize, 0, start};
+        for (int64_t tap = 0; tap < mSize; ++tap)
+            if (int64_t const at = start + tap * mDilation; at >= 0 && at < mDepth)
             {
                 taps.first = std::min(taps.first, tap);
                 taps.last = tap + 1;
@@ -108,7 +110,6 @@ class VolumeSums
         int64_t const taken = std::max<int64_t>(taps.last - taps.first, 1); // Of none: zeros.
         int64_t const image = plane / mOutDepth * mDepth;
         int64_t const outPlane = mPlane.outHeight * mPlane.outWidth * mLoaded->channels;
-        int64_t const dilation = mLoaded->layer.window().dilation[0];
         for (int64_t i = 0; i < taken; ++i)
         {
             int64_t const tap = taps.first + i;
@@ -119,7 +120,7 @@ class VolumeSums
             work.channels = mLoaded->channels;
             work.zeros = mZeros.data();
             work.in = static_cast<float const*>(call.inputs[0])
-                + (isNone ? 0 : image + taps.plane + tap * dilation) * mPlane.imageStride;
+                + (isNone ? 0 : image + taps.plane + tap * mDilation) * mPlane.imageStride;
             work.kernel = isNone ? mLoaded->none.data() : mLoaded->taps.data() + tap * std::ssize(mLoaded->none);
             work.out = static_cast<float*>(call.outputs[0]) + plane * outPlane;
             work.bias = mHasBias && i == 0 ? static_cast<float const*>(call.inputs[2]) : nullptr;
@@ -153,7 +154,11 @@ class VolumeSums
     int64_t mDepth;
     int64_t mOutDepth;
     int64_t mImages;
+    // Of the window, along the depth.
     int64_t mPadding{0};
+    int64_t mSize{1};
+    int64_t mStride{1};
+    int64_t mDilation{1};
     GemmWindow mPlane;
     GemmEpilogue mEpilogue;
     bool mHasBias;

@@ -16,12 +16,6 @@ namespace
 {
 constexpr std::chrono::microseconds kPause{300}; //!< Longer than any caller takes to look at its results too early.
 
-struct Inside
-{
-    std::vector<void const*> inputs;
-    std::vector<void*> outputs;
-};
-
 //! Where the kernel finds an operand: memory of the host is as far from it as its own is from the host, and a kernel of
 //! the host.
 Result<void*> operandOf(Launch const& launch, void const* address, std::string_view what, size_t index)
@@ -36,20 +30,10 @@ Result<void*> operandOf(Launch const& launch, void const* address, std::string_v
     return GuardedMemory::open(address);
 }
 
-Result<Inside> insideOf(Launch const& launch)
-{
-    Inside inside;
-    for (size_t i = 0; i < launch.inputCount; ++i)
-        inside.inputs.push_back(TENON_TRY(operandOf(launch, launch.call.inputs[i], "input", i)));
-    for (size_t i = 0; i < launch.outputCount; ++i)
-        inside.outputs.push_back(TENON_TRY(operandOf(launch, launch.call.outputs[i], "output", i)));
-    return inside;
-}
-
 //! Between two fences the streams in the opposite order of the list: a fence that lacks shows in results.
-std::vector<size_t> runningOrder(std::span<Launch const> launches, bool isObserved)
+void findOrder(std::span<Launch const> launches, bool isObserved, std::vector<size_t>& order)
 {
-    std::vector<size_t> order;
+    order.clear();
     for (size_t from = 0; from < launches.size();)
     {
         size_t to = from + 1;
@@ -58,13 +42,51 @@ std::vector<size_t> runningOrder(std::span<Launch const> launches, bool isObserv
         for (size_t i = from; i < to; ++i)
             order.push_back(i);
         if (!isObserved) // Who observes steps sees them in the order of the list.
-            std::ranges::stable_sort(order.begin() + static_cast<ptrdiff_t>(from), order.end(), {},
-                [&](size_t at) { return launches[at].stream == 0 ? INT32_MIN : -launches[at].stream; });
+            std::ranges::sort(order.begin() + static_cast<ptrdiff_t>(from), order.end(), {}, [&](size_t at) {
+                return std::pair{launches[at].stream == 0 ? INT32_MIN : -launches[at].stream, at};
+            });
         from = to;
     }
-    return order;
 }
 } // namespace
+
+//! What a run works with. Those of earlier runs are used again, so that runs allocate no more than the device inside.
+struct GuardedDevice::RunMemory
+{
+    std::vector<size_t> order;
+    std::vector<void const*> inputs;
+    std::vector<void*> outputs;
+
+    //! The operands of a step as the device inside sees them.
+    Result<Done> openOperands(Launch const& launch)
+    {
+        inputs.clear();
+        outputs.clear();
+        for (size_t i = 0; i < launch.inputCount; ++i)
+            inputs.push_back(TENON_TRY(operandOf(launch, launch.call.inputs[i], "input", i)));
+        for (size_t i = 0; i < launch.outputCount; ++i)
+            outputs.push_back(TENON_TRY(operandOf(launch, launch.call.outputs[i], "output", i)));
+        return Done{};
+    }
+};
+
+GuardedDevice::~GuardedDevice() = default;
+
+std::unique_ptr<GuardedDevice::RunMemory> GuardedDevice::takeMemory()
+{
+    std::scoped_lock const lock{mIdleMutex};
+    if (mIdle.empty())
+        return std::make_unique<RunMemory>();
+    std::unique_ptr<RunMemory> memory = std::move(mIdle.back());
+    mIdle.pop_back();
+    return memory;
+}
+
+void GuardedDevice::giveBack(std::unique_ptr<RunMemory> memory)
+{
+    std::scoped_lock const lock{mIdleMutex};
+    mIdle.push_back(std::move(memory));
+}
 
 GuardedDevice::GuardedDevice(Device& inner)
     : mInner{inner}
@@ -120,31 +142,41 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
 {
     if (options.fence != nullptr || options.keeper != nullptr)
         std::this_thread::sleep_for(kPause);
+    std::unique_ptr<RunMemory> memory = takeMemory();
+    Result<Done> done = runSteps(launches, options, *memory, failure);
+    giveBack(std::move(memory));
+    return done;
+}
+
+Result<Done> GuardedDevice::runSteps(
+    std::span<Launch const> launches, RunOptions const& options, RunMemory& memory, RunFailure& failure)
+{
     RunOptions there; // The calling thread does the stream's work, so that `inner` runs at once, too.
     there.stream = kApartStream;
     there.hostThreads = options.hostThreads;
     there.spin = options.spin;
     there.mayContinue = options.mayContinue;
     StepObserver const* const observer = options.observer;
-    for (size_t const at : runningOrder(launches, observer != nullptr))
+    findOrder(launches, observer != nullptr, memory.order);
+    for (size_t const at : memory.order)
     {
         Launch const& launch = launches[at];
-        auto const found = insideOf(launch);
-        if (!found)
+        if (Result<Done> opened = memory.openOperands(launch); !opened)
         {
             failure.step = launch.step;
-            return found.error();
+            return opened;
         }
-        Inside const& inside = *found;
         Launch step = launch;
-        step.call.inputs = inside.inputs.data();
-        step.call.outputs = inside.outputs.data();
+        step.call.inputs = memory.inputs.data();
+        step.call.outputs = memory.outputs.data();
         step.call.scratch = GuardedMemory::open(launch.call.scratch);
         bool mayContinue{true};
-        StepObserver const tell = [&](Launch const&, double microseconds) {
-            mayContinue = (*observer)(launch, microseconds); // With the addresses that the host knows.
-            return mayContinue;
-        };
+        StepObserver tell;
+        if (observer != nullptr)
+            tell = [&](Launch const&, double microseconds) {
+                mayContinue = (*observer)(launch, microseconds); // With the addresses that the host knows.
+                return mayContinue;
+            };
         there.observer = observer == nullptr ? nullptr : &tell;
         TENON_TRY(mInner.run({&step, 1}, there, failure));
         if (!mayContinue)

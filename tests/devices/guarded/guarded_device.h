@@ -5,6 +5,10 @@
 
 #include "device/host/host_device.h"
 
+#include <memory>
+#include <mutex>
+#include <vector>
+
 namespace tenon::test
 {
 
@@ -15,6 +19,7 @@ class GuardedDevice final : public HostDevice
   public:
     //! `inner` runs steps at once that the thread of their stream gives to it.
     explicit GuardedDevice(Device& inner);
+    ~GuardedDevice() override;
 
     std::string_view name() const noexcept override;
     std::string describe() const override;
@@ -26,11 +31,20 @@ class GuardedDevice final : public HostDevice
     int32_t hostThreads() const noexcept override;
 
   private:
+    struct RunMemory;
+
+    std::unique_ptr<RunMemory> takeMemory();
+    void giveBack(std::unique_ptr<RunMemory> memory);
     void copyNow(void* to, void const* from, size_t bytes) noexcept override;
     //! The steps with addresses of the inside; after a pause when nobody waits for them.
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
 
+    Result<Done> runSteps(
+        std::span<Launch const> launches, RunOptions const& options, RunMemory& memory, RunFailure& failure);
+
     Device& mInner;
+    std::mutex mIdleMutex;
+    std::vector<std::unique_ptr<RunMemory>> mIdle;
 };
 
 } // namespace tenon::test

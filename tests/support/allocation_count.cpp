@@ -1,5 +1,5 @@
 // The malloc family, interposed: calls and live bytes of all threads are counted; the work is glibc's.
-#include "runtime/allocation_count.h"
+#include "support/allocation_count.h"
 
 #include <atomic>
 #include <cerrno>
