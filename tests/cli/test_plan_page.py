@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -157,7 +158,8 @@ def browsed(address: str, folder: pathlib.Path) -> str:
         pytest.skip("chromium is not installed (Debian: apt install chromium)")
     command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
     command += ["--window-size=1400,900", "--virtual-time-budget=20000", "--dump-dom", address]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    own = os.environ | {"TMPDIR": "/tmp"}  # The path of its socket has 107 characters at most.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, env=own)
     return re.sub(r"<script.*?</script>", "", done.stdout.split("<body")[1], flags=re.S)
 
 

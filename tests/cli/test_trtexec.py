@@ -259,6 +259,7 @@ def test_two_programs_that_share_a_timing_cache_keep_the_times_of_both(tmp_path:
             log = tmp_path / f"{number}.log"
             end = time.monotonic() + PATIENCE
             while "The timing cache begins empty" not in log.read_text() and time.monotonic() < end:
+                assert running[number].poll() is None, log.read_text()
                 time.sleep(0.01)
     assert [process.wait(PATIENCE) for process in running] == [0, 0]
     for build in builds:
