@@ -26,10 +26,14 @@ PATIENCE = 600  # Seconds, far beyond what anything here takes: what takes longe
 KEPT = ("TENON_CACHE_DIR",)  # Of the environment's knobs: tests have caches of their own.
 
 
+def clean() -> dict[str, str]:
+    """The environment without the knobs that whoever runs the tests has set."""
+    return {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith("TENON_")}
+
+
 def tenon(*arguments: object, status: int = 0, **environment: str) -> subprocess.CompletedProcess:
     command = [str(PROGRAM), *map(str, arguments)]
-    clean = {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith("TENON_")}
-    done = subprocess.run(command, capture_output=True, text=True, env=clean | environment, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, env=clean() | environment, timeout=PATIENCE)
     assert done.returncode == status, f"{' '.join(command)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 

@@ -13,7 +13,7 @@ import onnx
 import pytest
 import tensorrt as trt
 from onnx import TensorProto, helper
-from test_cli import PATIENCE, OnTerminal, interrupt_when, save
+from test_cli import PATIENCE, OnTerminal, clean, interrupt_when, save
 from trtexec import SHORT, TRTEXEC, all_text, trtexec
 
 NUMBER = r"(\d+\.\d+)"
@@ -254,7 +254,7 @@ def test_two_programs_that_share_a_timing_cache_keep_the_times_of_both(tmp_path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # Neither writes before both have read.
         for number, build in enumerate(builds):
             out = (tmp_path / f"{number}.log").open("w")
-            running.append(subprocess.Popen([str(TRTEXEC), *build], stdout=out, stderr=out))
+            running.append(subprocess.Popen([str(TRTEXEC), *build], stdout=out, stderr=out, env=clean()))
         for number in range(2):
             log = tmp_path / f"{number}.log"
             end = time.monotonic() + PATIENCE

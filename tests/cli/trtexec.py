@@ -1,10 +1,9 @@
 """The program `trtexec`, run by tests."""
 
-import os
 import pathlib
 import subprocess
 
-from test_cli import KEPT, PATIENCE, PROGRAM
+from test_cli import PATIENCE, PROGRAM, clean
 
 TRTEXEC = PROGRAM.with_name("trtexec")
 SHORT = ("--warmUp=5", "--duration=0.05")
@@ -14,9 +13,8 @@ def trtexec(
     *words: object, status: int = 0, cwd: pathlib.Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
     command = [str(TRTEXEC), *map(str, words)]
-    clean = {key: value for key, value in os.environ.items() if key in KEPT or not key.startswith("TENON_")}
     done = subprocess.run(
-        command, capture_output=True, text=True, env=clean | environment, timeout=PATIENCE, cwd=cwd or "/"
+        command, capture_output=True, text=True, env=clean() | environment, timeout=PATIENCE, cwd=cwd or "/"
     )
     assert done.returncode == status, f"{' '.join(command)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     (first, *_, last) = done.stdout.splitlines()
