@@ -292,6 +292,33 @@ TEST(CpuConvolution, depthwise)
     expectForm({{1, 16, 12, 13}, 16, {1, 3}, 16, {1, 2}, {1, 2}, {0, 2}, {0, 2}}, "depthwise");
 }
 
+//! Channels of no whole register, tiles of no whole line, and windows that leave the image on all sides.
+//! --gtest_shuffle with --gtest_repeat draws others each time.
+TEST(CpuConvolution, randomForms)
+{
+    std::mt19937 random{static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed())};
+    auto const upTo = [&](int64_t most) { return std::uniform_int_distribution<int64_t>{1, most}(random); };
+    for (int i = 0; i < 36; ++i)
+    {
+        bool const isDepthwise = i % 3 != 0;
+        bool const hasFewChannels = i % 6 == 0;
+        int64_t const channels = isDepthwise ? 1 + upTo(69) : hasFewChannels ? upTo(8) : upTo(40);
+        int64_t const taps = std::array<int64_t, 4>{3, 5, 3, upTo(7)}[static_cast<size_t>(i % 4)];
+        int64_t const stride = upTo(3);
+        int64_t const dilation = upTo(4) == 1 ? 2 : 1;
+        int64_t const across = hasFewChannels || !isDepthwise || upTo(3) > 1 ? taps : upTo(7);
+        auto const padding = [&](int64_t size) { return upTo(size * dilation) - 1; };
+        Form const form{{upTo(2), channels, taps * 2 + upTo(24), across * 2 + upTo(40)},
+            isDepthwise ? channels : upTo(50), {taps, across}, isDepthwise ? channels : 1, {upTo(3), stride},
+            {dilation, hasFewChannels ? 1 : dilation}, {padding(taps), padding(across)},
+            {padding(taps), padding(across)}};
+        SCOPED_TRACE(fmt::format("case {}: {} x {} x {} x {}, {} maps, {} x {} taps, stride {} x {}, dilation {}", i,
+            form.x[0], channels, form.x[2], form.x[3], form.maps, taps, across, form.stride[0], stride, dilation));
+        expectKernels(layerOf(form), operandsOf(form, upTo(2) == 1), isDepthwise ? "depthwise" : "rows",
+            isDepthwise ? toleranceOfSums(taps * across) : toleranceOfTiles(channels));
+    }
+}
+
 TEST(CpuConvolution, epilogues)
 {
     Form const form{{2, 20, 6, 7}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};

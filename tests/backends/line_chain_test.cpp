@@ -25,6 +25,10 @@ class SumOfLines final : public LineStep
         mForm.canFollow = !staged;
         mForm.ownScratch = staged ? 4096 : 0;
     }
+    size_t linesScratch(int64_t lines) const noexcept override
+    {
+        return static_cast<size_t>(lines * kOwnBytes);
+    }
     size_t scratchBytes() const noexcept override
     {
         return mForm.ownScratch + LineChain::scratchBytes(mForm);
@@ -50,6 +54,8 @@ class SumOfLines final : public LineStep
     {
         int64_t const width = mForm.outLineBytes / 4;
         uint32_t const bias = mIsStaged ? *static_cast<uint32_t const*>(call.scratch) : 7;
+        if (share.scratch != nullptr) // Nobody else's: what stands there is spoilt.
+            std::fill_n(static_cast<uint8_t*>(share.scratch), linesScratch(share.last - share.first), uint8_t{0xEE});
         for (int64_t line = share.first; line < share.last; ++line)
         {
             auto* const out = static_cast<uint32_t*>(call.outputs[0]) + line * width;
@@ -81,6 +87,8 @@ class SumOfLines final : public LineStep
     }
 
   private:
+    static constexpr int64_t kOwnBytes{520};
+
     LineForm mForm;
     bool mIsStaged;
 };

@@ -18,7 +18,7 @@ namespace tenon::cpu
 namespace
 {
 //! Scratch memory: what each lane's products need, packed kernels of the run, staged lines, and strips of a chain that
-//! begins here.
+//! begins here. With AMX not by lines: how it multiplies depends on how many rows there are.
 template <typename T>
 class PreparedConvolution final : public LineStep
 {
@@ -37,7 +37,10 @@ class PreparedConvolution final : public LineStep
     {
         mDepth = mGeometry.window.kernelHeight * mGeometry.window.kernelWidth * mGeometry.channels / mGeometry.groups;
         if (wantsStaging(mGeometry))
+        {
             mStaging = stage(mGeometry);
+            mIsWide = isWide();
+        }
         else
             mZeros.resize(static_cast<size_t>(mGeometry.channels), T{});
         if (!mLoaded->weights)
@@ -45,8 +48,9 @@ class PreparedConvolution final : public LineStep
         mLaneFloats = gemmScratch<T>({mSize.rows, mapsOfGroup(), mDepth}, !mLoaded->weights);
         mForm.canFollow = mGeometry.isDirect;
         constexpr size_t kCacheLine{64};
-        size_t const staged =
-            mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(T) : 0;
+        size_t const staged = mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride)
+                * (mIsWide ? sizeof(float) : sizeof(T))
+                                              : 0;
         size_t const own = static_cast<size_t>(mThreads * mLaneFloats + mPackedFloats) * sizeof(float) + staged;
         mForm.ownScratch = (own + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
@@ -56,7 +60,7 @@ class PreparedConvolution final : public LineStep
     }
     LineStep const* byLines() const noexcept override
     {
-        return mLaneFloats + mPackedFloats == 0 ? this : nullptr;
+        return mPackedFloats == 0 && !usesAmx<T>() ? this : nullptr;
     }
     LineForm const& lineForm() const noexcept override
     {
@@ -72,8 +76,16 @@ class PreparedConvolution final : public LineStep
     }
     void prepareLines(Call const& call, Lane const& lane) const override
     {
-        copyLines({static_cast<T const*>(call.inputs[0]), mInHeight, mInWidth, mIsLinear}, mStaging, mGeometry,
-            stagedLines(call), lane);
+        StagedFrom<T> const from{static_cast<T const*>(call.inputs[0]), mInHeight, mInWidth, mIsLinear};
+        if (mIsWide)
+            copyLines(from, mStaging, mGeometry, stagedLines<float>(call), lane);
+        else
+            copyLines(from, mStaging, mGeometry, stagedLines<T>(call), lane);
+    }
+    size_t linesScratch(int64_t lines) const noexcept override
+    {
+        int64_t const rows = lines * mGeometry.window.outWidth;
+        return static_cast<size_t>(gemmScratch<T>({rows, mapsOfGroup(), mDepth})) * sizeof(float);
     }
     void runLines(Call const& call, LineShare const& share) const override
     {
@@ -84,7 +96,7 @@ class PreparedConvolution final : public LineStep
         {
             int64_t const round = at / ring * ring;
             end = std::min(share.last, round + ring);
-            multiply(call, {at * width, end * width, 0, panels}, round * width, nullptr);
+            multiply(call, {at * width, end * width, 0, panels}, round * width, static_cast<float*>(share.scratch));
         }
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
@@ -120,9 +132,16 @@ class PreparedConvolution final : public LineStep
     {
         return static_cast<float*>(call.scratch) + mThreads * mLaneFloats;
     }
-    T* stagedLines(Call const& call) const noexcept
+    template <typename Staged>
+    Staged* stagedLines(Call const& call) const noexcept
     {
-        return reinterpret_cast<T*>(packedKernel(call) + mPackedFloats);
+        return reinterpret_cast<Staged*>(packedKernel(call) + mPackedFloats);
+    }
+    //! Whether lines are staged as floats, each element of which becomes one once instead of with every window.
+    bool isWide() const noexcept
+    {
+        bool const isByDots = std::is_same_v<T, Bfloat> && mLoaded->weights && usesBfloatDots();
+        return !kIsFloat<T> && !isByDots && !usesAmx<T>() && mDepth <= kMaxWideDepth;
     }
     //! This lane's panels of all groups. A map of a channels-last kernel is a column in the order of windows.
     void packKernel(Call const& call, Lane const& lane) const
@@ -145,7 +164,7 @@ class PreparedConvolution final : public LineStep
     void multiply(Call const& call, GemmShare const& share, int64_t firstRow, float* scratch) const
     {
         Geometry const& g = mGeometry;
-        T const* const x = mStaging.isUsed ? stagedLines(call) : static_cast<T const*>(call.inputs[0]);
+        T const* const x = mStaging.isUsed ? stagedLines<T>(call) : static_cast<T const*>(call.inputs[0]);
         BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
         int64_t const maps = mapsOfGroup();
         int64_t const channels = g.channels / g.groups;
@@ -159,6 +178,7 @@ class PreparedConvolution final : public LineStep
             gemm.length = mDepth / gemm.segments;
             gemm.a = x + group * channels - firstRow * g.channels;
             gemm.aStride = g.channels;
+            gemm.wide = mIsWide ? stagedLines<float>(call) : nullptr;
             gemm.window = g.isDirect ? nullptr : &g.window;
             gemm.zeros = mZeros.data();
             if (mLoaded->weights)
@@ -186,6 +206,7 @@ class PreparedConvolution final : public LineStep
     int64_t mDepth{0};
     int64_t mLaneFloats{0};
     int64_t mPackedFloats{0};
+    bool mIsWide{false}; //!< What is staged are floats, though T is none.
     bool mHasBias{false};
     size_t mInputs{0};
     Staging mStaging;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "backends/cpu/convolution_geometry.h"
+#include "backends/cpu/isa_functions.h"
 #include "device/host/host_kernel.h"
 
+#include <algorithm>
 #include <cstring>
 #include <emmintrin.h>
 #include <initializer_list>
@@ -123,35 +125,70 @@ void joinChannels(T const* from, int64_t plane, int64_t width, int64_t channels,
             to[i * channels + c] = from[c * plane + i];
 }
 
-//! Copies this lane's lines between their margins, of bytes that are `margin`; `g` is the staged geometry.
+//! A line of an image.
 template <typename T>
-void copyLines(StagedFrom<T> const& from, Staging const& staging, Geometry const& g, T* staged, Lane const& lane,
+void copyLine(StagedFrom<T> const& from, int64_t image, int64_t y, int64_t channels, T* to)
+{
+    int64_t const elements = from.width * channels;
+    if (from.isLinear)
+        joinChannels(from.x + (image * channels * from.height + y) * from.width, from.height * from.width, from.width,
+            channels, to);
+    else
+        std::memcpy(to, from.x + (image * from.height + y) * elements, static_cast<size_t>(elements) * sizeof(T));
+}
+
+//! The same as floats, some pixels at a time.
+template <typename T>
+void widenLine(StagedFrom<T> const& from, int64_t image, int64_t y, int64_t channels, float* to)
+{
+    constexpr int64_t kPixels{64};
+    alignas(64) float some[kFewChannels * kPixels + kPanel];
+    int64_t const plane = from.height * from.width;
+    T const* const line = from.isLinear ? from.x + (image * channels * from.height + y) * from.width
+                                        : from.x + (image * from.height + y) * from.width * channels;
+    for (int64_t x = 0; x < from.width; x += kPixels, to += kPixels * channels)
+    {
+        int64_t const count = std::min(kPixels, from.width - x);
+        if (from.isLinear)
+        {
+            storageFunctions<T>().widenRows(line + x, plane, channels, count, some);
+            joinChannels(some, count, count, channels, to);
+            continue;
+        }
+        int64_t const elements = count * channels;
+        storageFunctions<T>().widenRows(line + x * channels, elements, 1, elements, some);
+        std::copy_n(some, elements, to);
+    }
+}
+
+//! Copies this lane's lines between their margins, of bytes that are `margin`, as they are or as floats; `g` is the
+//! staged geometry.
+template <typename T, typename Staged>
+void copyLines(StagedFrom<T> const& from, Staging const& staging, Geometry const& g, Staged* staged, Lane const& lane,
     int8_t margin = 0)
 {
     auto const [first, last] = lane.part(g.images * staging.height);
-    auto const clear = [margin](T* at, T const* end) {
-        std::memset(static_cast<void*>(at), margin, static_cast<size_t>(end - at) * sizeof(T));
+    auto const clear = [margin](Staged* at, Staged const* end) {
+        std::memset(static_cast<void*>(at), margin, static_cast<size_t>(end - at) * sizeof(Staged));
     };
     for (int64_t at = first; at < last; ++at)
     {
         int64_t const image = at / staging.height;
         int64_t const y = at % staging.height - staging.top;
-        T* const line = staged + at * g.window.lineStride;
-        T* const end = line + g.window.lineStride;
+        Staged* const line = staged + at * g.window.lineStride;
+        Staged* const end = line + g.window.lineStride;
         if (y < 0 || y >= from.height)
         {
             clear(line, end);
             continue;
         }
-        T* const to = line + staging.left * g.channels;
-        int64_t const elements = from.width * g.channels;
+        Staged* const to = line + staging.left * g.channels;
         clear(line, to);
-        if (from.isLinear)
-            joinChannels(from.x + (image * g.channels * from.height + y) * from.width, from.height * from.width,
-                from.width, g.channels, to);
+        if constexpr (std::is_same_v<Staged, T>)
+            copyLine(from, image, y, g.channels, to);
         else
-            std::memcpy(to, from.x + (image * from.height + y) * elements, static_cast<size_t>(elements) * sizeof(T));
-        clear(to + elements, end);
+            widenLine(from, image, y, g.channels, to);
+        clear(to + from.width * g.channels, end);
     }
 }
 

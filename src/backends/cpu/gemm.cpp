@@ -54,7 +54,8 @@ bool usesBfloatDots() noexcept
 template <typename T>
 int64_t gemmScratch(GemmSize const& size, bool hasPanels) noexcept
 {
-    if (kIsFloat<T>)
+    bool const isByDots = std::is_same_v<T, Bfloat> && !hasPanels && !usesAmx<T>() && usesBfloatDots();
+    if (kIsFloat<T> || isByDots)
         return 0;
     int64_t const stored = kMaxTileRows * size.depth + kPanel; // The rows of a tile on panels as they are stored.
     int64_t const needed = std::max(stored, widenedForm(size, hasPanels).floats());

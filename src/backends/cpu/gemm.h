@@ -72,7 +72,8 @@ struct Gemm
     int64_t segments{1}; //!< Parts of one row of a that lie apart: one per position of the kernel.
     int64_t length{0};   //!< Elements of a segment; the depth is segments · length.
     T const* a{nullptr};
-    int64_t aStride{0}; //!< Elements from row to row, without a window.
+    int64_t aStride{0};         //!< Elements from row to row, without a window.
+    float const* wide{nullptr}; //!< Instead of a: floats, whose windows stay inside; kMaxWideDepth at most.
     GemmWindow const* window{nullptr};
     T const* zeros{nullptr};  //!< With a window: as many as a segment is long, for what lies outside of the image.
     float const* b{nullptr};  //!< Panels: [columns / 16][depth][16].
@@ -110,22 +111,26 @@ struct GemmSize
     int64_t perRow{1}; //!< Elements of a that a row has and the rows before it do not.
 };
 
+//! Deeper products that are not stored in floats become floats a part of the depth at a time.
+inline constexpr int64_t kMaxWideDepth{512};
+
 //! How much of a product that is not stored in floats stands in memory as floats at once: rows, the panels of a block
 //! and sums, less than half of a second cache of a megabyte.
 struct WidenedForm
 {
-    static constexpr int64_t kSumsAtOnce{48}; //!< Rows whose sums of a block stay in the nearest cache.
+    static constexpr int64_t kSumsAtOnce{4096}; //!< What stays in the nearest cache.
+    static constexpr int64_t kGrain{24};        //!< Rows at once are a multiple of what tiles have.
 
     int64_t parts{1}; //!< Of the depth, one after the other.
     int64_t depth{0}; //!< Of one of them.
     int64_t rows{0};
-    int64_t columns{0}; //!< Of sums: a block's, or, with several parts, of as many as wait for the next one.
+    int64_t columns{0}; //!< With several parts: of sums that wait for the next one.
     int64_t panelFloats{0};
     bool isOneBlock{false}; //!< Its panels stay there for all rows, of which the fewer then stand there.
 
     constexpr int64_t sumFloats() const noexcept
     {
-        return (parts > 1 ? rows : kSumsAtOnce) * columns;
+        return parts > 1 ? rows * columns : kSumsAtOnce;
     }
     constexpr int64_t floats() const noexcept
     {
@@ -135,23 +140,22 @@ struct WidenedForm
 //! `hasPanels`: those are floats already, of the whole depth.
 constexpr WidenedForm widenedForm(GemmSize const& size, bool hasPanels) noexcept
 {
-    constexpr int64_t kMaxDepth{512};
     constexpr int64_t kRowFloats{int64_t{48} << 10};
     constexpr int64_t kLeastRows{96}; // Panels become floats for so many, which then costs little beside the products.
     constexpr int64_t kMaxRows{240};
     constexpr int64_t kMaxColumns{256};
     constexpr int64_t kBlock{kMaxTileVectors * kPanel};
     WidenedForm form;
-    form.parts = hasPanels || size.depth <= kMaxDepth ? 1 : (size.depth + kMaxDepth - 1) / kMaxDepth;
+    form.parts = hasPanels || size.depth <= kMaxWideDepth ? 1 : (size.depth + kMaxWideDepth - 1) / kMaxWideDepth;
     form.depth = (size.depth + form.parts - 1) / form.parts;
     form.isOneBlock = form.parts == 1 && size.columns <= kBlock;
     int64_t const floats = form.isOneBlock ? kRowFloats / 4 : kRowFloats;
     int64_t const fitting = form.depth > 0 ? floats / form.depth : kMaxRows;
-    int64_t const least = hasPanels || form.isOneBlock ? 2 * kMaxTileRows : kLeastRows;
+    int64_t const least = hasPanels || form.isOneBlock ? WidenedForm::kGrain : kLeastRows;
     int64_t const most = fitting < least ? least : fitting < kMaxRows ? fitting : kMaxRows;
-    form.rows = size.rows < most ? size.rows : most;
+    form.rows = size.rows < most ? size.rows : most / WidenedForm::kGrain * WidenedForm::kGrain;
     int64_t const needed = panelsOf(size.columns) * kPanel;
-    form.columns = form.parts == 1 ? kBlock : needed < kMaxColumns ? needed : kMaxColumns;
+    form.columns = form.parts == 1 ? 0 : needed < kMaxColumns ? needed : kMaxColumns;
     form.panelFloats = hasPanels ? 0 : kBlock * form.depth;
     return form;
 }

@@ -27,17 +27,43 @@ void runByRows(Gemm<float> const& g, GemmShare const& share)
     RowLocator<float> const locator{g};
     Located<float> located;
     int32_t kind{0};
-    for (int64_t row = share.firstRow; row < share.lastRow; row += set.sizes[kind])
+    for (int64_t row = share.firstRow; row < share.lastRow;)
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
-        locator.locate(row, set.sizes[kind], located);
+        int32_t const height = set.sizes[kind];
+        int64_t const even = locator.locateEven(row, share.lastRow, height, located);
+        if (even == 0)
+            locator.locate(row, height, located);
         for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
         {
+            if (even > 0 && panel > share.firstPanel) // Tiles have gone down from there.
+                locator.locateEven(row, share.lastRow, height, located);
             bool const endsInHalf = g.columns - panel * kPanel <= kLanes / 2;
-            Tile tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{}};
-            set.functions[0][endsInHalf ? 1 : 0][kind](tile);
+            Tile tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{},
+                located.rowStride, even > 0 ? even : 1};
+            set.functions[even > 0 ? 1 : 0][endsInHalf ? 1 : 0][kind](tile);
         }
+        row += height * (even > 0 ? even : 1);
+    }
+}
+
+//! The product of one row of floats, which waits for its sums rather than for products: several panels at once.
+void runRow(Gemm<float> const& g, GemmShare const& share)
+{
+    constexpr TileFunction kRowTiles[]{&runTile<float, 1, 1, End::kWhole, true>,
+        &runTile<float, 1, 2, End::kWhole, true>, &runTile<float, 1, 3, End::kWhole, true>,
+        &runTile<float, 1, 4, End::kWhole, true>};
+    RowLocator<float> const locator{g};
+    Located<float> located;
+    for (int64_t panel = share.firstPanel; panel < share.lastPanel;)
+    {
+        int64_t const width = std::min(share.lastPanel - panel, kMaxTileVectors);
+        locator.locateEven(share.firstRow, share.lastRow, 1, located);
+        Tile tile{g, g.b, located.pointers, located.active, located.activeCount, share.firstRow, panel, Fetch{},
+            located.rowStride};
+        kRowTiles[width - 1](tile);
+        panel += width;
     }
 }
 
@@ -64,15 +90,19 @@ template <typename T>
 void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
 {
     if constexpr (kIsFloat<T>)
+    {
         if (goesByRows(gemm, share))
             return runByRows(gemm, share);
+        if (kMaxVectors == 1 && gemm.window == nullptr && share.lastRow - share.firstRow == 1)
+            return runRow(gemm, share);
+    }
 #ifdef __AVX512F__
     if constexpr (!kIsFloat<T>)
         if (gemm.b == nullptr && usesAmx<T>() && share.lastRow - share.firstRow >= leastAmxRows<T>())
             return runGemmAmx<T>(gemm, share, scratch);
 #endif
     if constexpr (!kIsFloat<T>)
-        if (!isByDots(gemm) && !isForFewRows(gemm, share))
+        if (!isByDots(gemm) && !isForFewRows(gemm))
             return WidenedProduct<T>{gemm, share, scratch}.run();
     int64_t const step = rowsPerPass(gemm, share);
     for (int64_t row = share.firstRow; row < share.lastRow; row += step)

@@ -30,14 +30,15 @@ struct TileRow
 template <typename T>
 bool isByDots(Gemm<T> const& g)
 {
-    return std::is_same_v<T, Bfloat> && g.b == nullptr && usesBfloatDots();
+    return std::is_same_v<T, Bfloat> && g.b == nullptr && g.wide == nullptr && usesBfloatDots();
 }
 
-//! Whether rows are so few that tiles read the panels as they are stored.
+//! Whether rows are so few that tiles read the panels as they are stored: of the whole product, so that sums, which are
+//! added in one go then, do not depend on how rows are shared out.
 template <typename T>
-bool isForFewRows(Gemm<T> const& g, GemmShare const& share)
+bool isForFewRows(Gemm<T> const& g)
 {
-    return g.b == nullptr && share.lastRow - share.firstRow <= kFewRows;
+    return g.b == nullptr && g.wide == nullptr && g.rows <= kFewRows;
 }
 
 //! Panels of a block, more than a tile has where its rows become floats first: these serve all of them.

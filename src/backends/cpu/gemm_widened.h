@@ -73,6 +73,13 @@ constexpr FirstTiles<T> kFirstTiles[]{{12, &runFirstTile<T, 12, 1>}, {12, &runFi
 constexpr FirstTiles<T> kFirstTiles[]{{6, &runFirstTile<T, 6, 1>}};
 #endif
 
+//! Where row 0 would be when row `first` is at `memory`. Integers: it may be no address of anything.
+inline float* rowZero(float* memory, int64_t first, int64_t stride)
+{
+    auto const bytes = static_cast<uintptr_t>(first * stride) * sizeof(float);
+    return reinterpret_cast<float*>(reinterpret_cast<uintptr_t>(memory) - bytes);
+}
+
 //! Rows become floats in scratch memory, so few that they stay in the second cache, and there the panels of one block
 //! after the other; of a large depth a part at a time, for which sums wait there.
 template <typename T>
@@ -83,28 +90,34 @@ class WidenedProduct
         : mStored{g},
           mShare{share},
           mDepth{g.segments * g.length},
-          mForm{widenedForm(
-              {share.lastRow - share.firstRow, (share.lastPanel - share.firstPanel) * kPanel, mDepth}, g.b != nullptr)},
+          mForm{formOf(g, share)},
           mPanels{scratch},
           mSums{mPanels + mForm.panelFloats},
           mRows{mSums + mForm.sumFloats()}
     {
         mBlock.aStride = mForm.depth;
         mBlock.alpha = g.alpha;
-        mBlock.cStride = mForm.columns;
-        mBlock.residualStride = mForm.columns;
+        if (g.wide == nullptr)
+            return;
+        mBlock.a = g.wide;
+        mBlock.window = g.window;
+        mBlock.segments = g.segments;
     }
     void run()
     {
         int64_t const rows = mShare.lastRow - mShare.firstRow;
         // Sums of one part of the depth wait for the next, of as many columns as there is memory for.
         int64_t const group = mForm.parts > 1 ? mForm.columns / kPanel : mShare.lastPanel - mShare.firstPanel;
-        int64_t const passes = rows > 0 ? (rows + mForm.rows - 1) / mForm.rows : 0;
+        constexpr int64_t kGrain{WidenedForm::kGrain};
+        int64_t const grains = (rows + kGrain - 1) / kGrain;
+        int64_t const passes = rows <= mForm.rows ? std::min<int64_t>(rows, 1)
+                                                  : (grains + mForm.rows / kGrain - 1) / (mForm.rows / kGrain);
         for (int64_t pass = 0; pass < passes; ++pass)
             for (int64_t panel = mShare.firstPanel; panel < mShare.lastPanel; panel += group)
             {
-                GemmShare const part{mShare.firstRow + rows * pass / passes,
-                    mShare.firstRow + rows * (pass + 1) / passes, panel, std::min(mShare.lastPanel, panel + group)};
+                GemmShare const part{mShare.firstRow + grains * pass / passes * kGrain,
+                    std::min(mShare.firstRow + grains * (pass + 1) / passes * kGrain, mShare.lastRow), panel,
+                    std::min(mShare.lastPanel, panel + group)};
                 for (int64_t i = 0; i < mForm.parts; ++i)
                     addPart(part, {i * mForm.depth, std::min(mDepth, (i + 1) * mForm.depth)});
             }
@@ -118,6 +131,16 @@ class WidenedProduct
         int64_t first;
         int64_t last;
     };
+    //! No more rows at once than of a product of many, which there is memory for.
+    static WidenedForm formOf(Gemm<T> const& g, GemmShare const& share)
+    {
+        constexpr int64_t kMany{int64_t{1} << 20};
+        GemmSize const size{kMany, (share.lastPanel - share.firstPanel) * kPanel, g.segments * g.length};
+        WidenedForm form = widenedForm(size, g.b != nullptr);
+        form.rows = std::min(form.rows, share.lastRow - share.firstRow);
+        return form;
+    }
+
     struct Block
     {
         GemmShare const& part;
@@ -129,10 +152,11 @@ class WidenedProduct
     void addPart(GemmShare const& part, Span const& span)
     {
         bool const isLast = span.last == mDepth;
-        mBlock.length = span.last - span.first;
+        mBlock.length = (span.last - span.first) / mBlock.segments;
         mBlock.low = isLast ? mStored.low : -kInfinity;
         mBlock.high = isLast ? mStored.high : kInfinity;
-        widenRows(part, span);
+        if (mStored.wide == nullptr)
+            widenRows(part, span);
         for (int64_t panel = part.firstPanel; panel < part.lastPanel;)
         {
             int64_t const width = blockWidth<T>(part.lastPanel - panel);
@@ -172,6 +196,16 @@ class WidenedProduct
     }
     void widenRows(GemmShare const& part, Span const& span)
     {
+        if (mStored.window == nullptr)
+        {
+            T const* const first = mStored.a + part.firstRow * mStored.aStride + span.first;
+            int64_t const rows = part.lastRow - part.firstRow;
+            if (mStored.aStride == mBlock.length)
+                return widenRow(first, mRows, rows * mBlock.length);
+            for (int64_t r = 0; r < rows; ++r)
+                widenRow(first + r * mStored.aStride, mRows + r * mForm.depth, mBlock.length);
+            return;
+        }
         RowLocator<T> const locator{mStored};
         Located<T> located;
         float* to = mRows;
@@ -212,21 +246,22 @@ class WidenedProduct
         bool const isThere = g.b != nullptr || (mForm.isOneBlock && part.firstRow > mShare.firstRow);
         int64_t const rows = part.lastRow - part.firstRow;
         int64_t const ofFirst = kFirstTiles<T>[std::min(width, kMaxVectors) - 1].rows;
-        bool const hasFirst = !isThere && rows >= ofFirst;
+        bool const hasFirst = !isThere && g.wide == nullptr && rows >= ofFirst;
         if (!isThere && !hasFirst)
             widenPanels(panel, width, span);
         Block const block{part, panel, width, span};
         if (hasFirst)
             addRows(block, {0, ofFirst}, true, Ahead{});
         // Narrow tiles are high ones, of which as many as possible are whole.
-        constexpr int64_t kAtOnce{WidenedForm::kSumsAtOnce};
+        int64_t const fitting = WidenedForm::kSumsAtOnce / std::min(g.columns - panel * kPanel, width * kPanel);
+        int64_t const atOnce = width > 2 ? fitting : fitting / WidenedForm::kGrain * WidenedForm::kGrain;
         int64_t const from = hasFirst ? ofFirst : 0;
         int64_t const left = rows - from;
-        int64_t const chunks = (left + kAtOnce - 1) / kAtOnce;
+        int64_t const chunks = (left + atOnce - 1) / atOnce;
         for (int64_t chunk = 0; chunk < chunks; ++chunk)
         {
             Span const some = width > 2 ? Span{from + left * chunk / chunks, from + left * (chunk + 1) / chunks}
-                                        : Span{from + chunk * kAtOnce, std::min(rows, from + (chunk + 1) * kAtOnce)};
+                                        : Span{from + chunk * atOnce, std::min(rows, from + (chunk + 1) * atOnce)};
             addRows(block, some, false, chunk == 0 ? nextOf(block) : Ahead{});
         }
     }
@@ -238,31 +273,45 @@ class WidenedProduct
         int64_t const count = some.last - some.first;
         int64_t const column = block.panel * kPanel;
         int64_t const columns = std::min(g.columns - column, block.width * kPanel);
-        int64_t const stride = mForm.columns;
+        int64_t const stride = mForm.parts == 1 ? columns : mForm.columns;
+        bool const isDense = stride == columns && columns == g.cStride; // As those of the result, rows have no gaps.
         Span const& span = block.span;
         float* const sums =
             mForm.parts > 1 ? mSums + some.first * stride + column - block.part.firstPanel * kPanel : mSums;
         if (g.residual != nullptr && span.first == 0)
-            for (int64_t r = 0; r < count; ++r)
-                widenExactly(g.residual + (row + r) * g.residualStride + column, sums + r * stride, columns);
+        {
+            T const* const residual = g.residual + row * g.residualStride + column;
+            bool const isWhole = isDense && columns == g.residualStride;
+            for (int64_t r = 0; r < (isWhole ? 1 : count); ++r)
+                widenExactly(residual + r * g.residualStride, sums + r * stride, isWhole ? count * columns : columns);
+        }
         mBlock.columns = columns;
-        mBlock.a = mRows + some.first * mForm.depth;
+        mBlock.cStride = stride;
+        mBlock.residualStride = stride;
+        if (g.wide == nullptr)
+            mBlock.a = mRows + some.first * mForm.depth;
+        // Rows of windows keep their numbers.
+        int64_t const firstRow = g.wide == nullptr ? 0 : row;
         mBlock.b = g.b == nullptr ? mPanels : g.b + column * mDepth;
         mBlock.bias = g.bias != nullptr && span.first == 0 ? mBias : nullptr;
-        mBlock.c = sums;
-        mBlock.residual = g.residual != nullptr || span.first > 0 ? sums : nullptr;
+        mBlock.c = rowZero(sums, firstRow, stride);
+        mBlock.residual = g.residual != nullptr || span.first > 0 ? mBlock.c : nullptr;
         int64_t const step = std::min(block.width, kMaxVectors);
         for (int64_t at = 0; at < block.width; at += step)
             if (isFirst)
                 addFirst(block, at, step);
             else
-                runBlock<float>(mBlock, {0, count, 0, block.width}, at, step, nullptr, at == 0 ? ahead : Ahead{});
+                runBlock<float>(
+                    mBlock, {firstRow, firstRow + count, 0, block.width}, at, step, nullptr, at == 0 ? ahead : Ahead{});
         if (span.last < mDepth)
             return;
         if (g.stepCount > 0)
             applySteps(g.steps, g.stepCount, sums, stride, row, count, column, columns);
+        T* const to = g.c + row * g.cStride + column;
+        if (isDense)
+            return narrowRow(sums, to, count * columns);
         for (int64_t r = 0; r < count; ++r)
-            narrowRow(sums + r * stride, g.c + (row + r) * g.cStride + column, columns);
+            narrowRow(sums + r * stride, to + r * g.cStride, columns);
     }
     void addFirst(Block const& block, int64_t at, int64_t step)
     {

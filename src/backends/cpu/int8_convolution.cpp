@@ -72,7 +72,7 @@ class PreparedInt8Convolution final : public HostPrepared
             int8_t* const staged = scratch + mThreads * mLaneBytes;
             if (lane.stage == 0)
             {
-                copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane, mZero);
+                copyLines(StagedFrom<int8_t>{x, mInHeight, mInWidth, mIsLinear}, mStaging, g, staged, lane, mZero);
                 return Done{};
             }
             x = staged;

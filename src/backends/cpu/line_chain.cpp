@@ -77,7 +77,7 @@ bool LineChain::follows(Launch const& next, int32_t lanes) const noexcept
     if (!last.launch->isHandedOver || step == nullptr)
         return false;
     LineForm const& form = step->lineForm();
-    return form.canFollow && form.ownScratch == 0 && form.lanes == last.form.lanes && isLarge(last.form, form.lanes)
+    return form.canFollow && form.lanes == last.form.lanes && isLarge(last.form, form.lanes)
         && isLarge(last.form, lanes) && form.images == last.form.images && form.inHeight == last.form.outHeight
         && form.inLineBytes == last.form.outLineBytes && next.inputCount <= kMaxOperands
         && last.launch->inputCount <= kMaxOperands && next.call.inputs[0] == last.launch->call.outputs[0];
@@ -88,15 +88,18 @@ int64_t LineChain::bytesAt(int64_t height) noexcept
     constexpr int64_t kCacheLine{64};
     int64_t bytes{0};
     int64_t lines{height};
+    size_t own = mMembers[mCount - 1].step->linesScratch(lines);
     for (size_t i = mCount - 1; i-- > 0;)
     {
         LineForm const& next = mMembers[i + 1].form;
         lines = std::min((lines - 1) * next.stride + next.reach, next.inHeight);
+        own = std::max(own, mMembers[i].step->linesScratch(lines));
         mMembers[i].room = lines;
         mMembers[i].position = bytes;
         bytes += (lines * mMembers[i].form.outLineBytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
-    return bytes;
+    mOwnPosition = bytes;
+    return bytes + (static_cast<int64_t>(own) + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
 bool LineChain::findHeight() noexcept
@@ -272,7 +275,7 @@ void LineChain::runMember(size_t index, Lines lines, Part const& part, void cons
     Call call = member.launch->call;
     call.inputs = inputs.data();
     call.outputs = &output;
-    LineShare share{lines.first, lines.last, index > 0 ? mMembers[index - 1].room : 0};
+    LineShare share{lines.first, lines.last, index > 0 ? mMembers[index - 1].room : 0, part.memory + mOwnPosition};
     if (index == mCount - 1)
         return member.step->runLines(call, share);
     // To its own ring, which may end within the lines.

@@ -62,6 +62,7 @@ class LineChain
     bool follows(Launch const& next, int32_t lanes) const noexcept;
     //! Strips as high as memory allows; false when not even a line fits.
     bool findHeight() noexcept;
+    //! Of a lane's memory: rings, and behind them what its steps need for themselves.
     int64_t bytesAt(int64_t height) noexcept;
     //! Whether it would leave a tensor for the next chain that is larger than the one before.
     bool endsWide() const noexcept;
@@ -81,7 +82,8 @@ class LineChain
     std::array<Member, kMaxSteps> mMembers;
     size_t mCount{0};
     int64_t mHeight{0};
-    int64_t mHaloBytes{0}; //!< At the end of a lane's memory.
+    int64_t mOwnPosition{0}; //!< Of what a step needs for itself, in a lane's memory.
+    int64_t mHaloBytes{0};   //!< At the end of a lane's memory.
 };
 
 } // namespace tenon::cpu

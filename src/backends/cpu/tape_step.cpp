@@ -107,15 +107,16 @@ TapeAccess accessOf(std::vector<int64_t> const& strides, std::vector<int64_t> co
     return isInnerOnly && extents.back() <= kLongestPeriod ? TapeAccess::kPeriodic : TapeAccess::kStrided;
 }
 
-//! Storing the result as an integer of fewer bits wraps it already: a narrowing that nobody else reads is left out. The
-//! step before it writes the result's own row then, which may be the output's memory; its former one may have held
-//! other kinds.
+//! Storing the result as an integer of fewer bits wraps it already, as a real number of fewer bits rounds it: a
+//! narrowing or rounding that nobody else reads is left out. The step before it writes the result's own row then, which
+//! may be the output's memory; its former one may have held other kinds.
 void dropLastNarrowing(Tape& tape, DType out)
 {
     if (tape.steps.empty())
         return;
     TapeStep const last = tape.steps.back();
-    if (last.op != TapeOp::kNarrow || last.to != tape.result || last.type != out)
+    bool const isDoneByStoring = last.op == TapeOp::kNarrow || last.op == TapeOp::kRoundTo;
+    if (!isDoneByStoring || last.to != tape.result || last.type != out)
         return;
     if (last.a < tape.inputs)
     {

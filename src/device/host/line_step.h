@@ -37,6 +37,7 @@ struct LineShare
     int64_t first{0};
     int64_t last{0};
     int64_t inRing{0};
+    void* scratch{nullptr}; //!< linesScratch() bytes of the lane, in whole cache lines.
 };
 
 class LineStep : public HostPrepared
@@ -60,6 +61,12 @@ class LineStep : public HostPrepared
     {
         static_cast<void>(call);
         static_cast<void>(lane);
+    }
+    //! Bytes of memory that runLines() needs for so many lines at most, and for fewer, too.
+    virtual size_t linesScratch(int64_t lines) const noexcept
+    {
+        static_cast<void>(lines);
+        return 0;
     }
     virtual void runLines(Call const& call, LineShare const& share) const = 0;
 };
