@@ -68,14 +68,14 @@ int32_t kindOf(int64_t width)
     return best;
 }
 
-//! Whether lines may go by two: where tiles cover a line, the last moving back over pixels that are done, as one that
-//! adds in place cannot.
+//! Whether lines may go by two: those that are too narrow for the widest tile, where tiles cover a line, the last
+//! moving back over pixels that are done, as one that adds in place cannot.
 template <typename T>
 bool isForPairs(Depthwise<T> const& d)
 {
     GemmWindow const& w = d.window;
     return kGoesByPairs && w.kernelWidth == kPairTaps && w.kernelHeight == kPairTaps && w.strideX == 1 && w.strideY == 1
-        && w.dilationX == 1 && w.dilationY == 1 && w.outWidth >= kPairWidth
+        && w.dilationX == 1 && w.dilationY == 1 && w.outWidth >= kPairWidth && w.outWidth < kSizes[0]
         && (d.residual == nullptr || w.outWidth % kPairWidth == 0);
 }
 
@@ -99,9 +99,9 @@ class DepthwiseBlock
         mTop = (first - image * w.outHeight) * w.strideY - w.padTop;
         int64_t const end = (image + 1) * w.outHeight < last ? (image + 1) * w.outHeight : last;
         mLines = end - first < kMaxLines ? end - first : kMaxLines;
-        mIsPair = mLines == 2 && isForPairs(depthwise);
-        if (kGoesByPairs && !mIsPair)
-            mLines = 1;
+        mIsPair = mLines >= 2 && isForPairs(depthwise);
+        if (mIsPair)
+            mLines = 2;
         // With dilated rows, those that a line reads are not those that the next one does.
         int64_t const most = w.dilationY == 1 ? kMaxRows / mLinesPerRow : 0;
         while (mLines > 1 && rowsOf(mLines) > most)

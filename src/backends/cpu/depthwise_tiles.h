@@ -35,21 +35,20 @@ struct DepthwiseTile
     int64_t firstWidened; //!< Columns from there on, which several lines read, become floats first; -1: none does.
 };
 
-//! Lines that a tile has at most. A register of channels is a cache line, so that one line after the other finds there
-//! what the line before has read; or half a one, whose other half would come once more from afar: such tiles have two
-//! lines that are made at once, where that is possible.
-#ifdef __AVX512F__
+//! Lines that a tile has at most. Each takes a cache line of channels at once, so that one line after the other finds
+//! there what the line before has read. Where registers are half as wide, two narrow lines are made at once.
 constexpr int64_t kMaxLines{8};
+#ifdef __AVX512F__
 constexpr bool kGoesByPairs{false};
 #else
-constexpr int64_t kMaxLines{2};
 constexpr bool kGoesByPairs{true};
 #endif
+constexpr int64_t kCacheLineFloats{16};
 //! Columns that become floats, and taps: what stays in the nearest cache beside the elements that they are made of.
 constexpr int64_t kMaxWidened{288};
 constexpr int64_t kMaxWidenedTaps{32};
 template <typename T>
-constexpr bool kWidens{!kIsFloat<T> && kMaxLines > 2};
+constexpr bool kWidens{!kIsFloat<T> && !kGoesByPairs};
 constexpr int kPairWidth{4};
 constexpr int kPairTaps{3};
 
@@ -332,13 +331,10 @@ TENON_INLINE void runPair(DepthwiseTile<T> const& tile, int64_t c, int64_t count
     finishLine(tile, 1, c, count, lowerSum);
 }
 
-//! The same of all lines.
+//! The same of all lines and `registers` registers, of which `count` channels each are wanted.
 template <int P, int K, int S, typename T>
-TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t count)
+TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t count, int64_t registers)
 {
-    if constexpr (kGoesByPairs && P == kPairWidth && K == kPairTaps && S == 1)
-        if (tile.isPair)
-            return runPair<P, K>(tile, c, count);
     if constexpr (kWidens<T> && K > 1 && S == 1)
         if (tile.firstWidened >= 0)
             return runWidened<P, K>(tile, c, count);
@@ -349,21 +345,51 @@ TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t coun
         T const* const* const columns = tile.columns + input.first;
         if (tile.ahead != 0 && input.count > 0)
             fetch<P, K, S>(columns, tile.ahead + c);
-        StoredOperands<T> const from{
-            columns, d.kernel + input.tap * d.channels + c, d.channels, c, count != kRegister, firstLanes(count)};
-        runLine<P, K, S>(tile, from, line, c, count);
+        for (int64_t at = c; at < c + registers * kRegister; at += kRegister)
+        {
+            StoredOperands<T> const from{
+                columns, d.kernel + input.tap * d.channels + at, d.channels, at, count != kRegister, firstLanes(count)};
+            runLine<P, K, S>(tile, from, line, at, count);
+        }
     }
+}
+
+template <int P, int K, typename T>
+__attribute__((noinline)) void runPairs(DepthwiseTile<T> const& tile)
+{
+    int64_t const channels = tile.work.channels;
+    int64_t c = 0;
+    for (; c + kRegister <= channels; c += kRegister)
+        runPair<P, K>(tile, c, kRegister);
+    if (c < channels)
+        runPair<P, K>(tile, c, channels - c);
+}
+
+template <int P, int K, int S, typename T>
+TENON_INLINE void runChannels(DepthwiseTile<T> const& tile)
+{
+    if constexpr (kGoesByPairs && P == kPairWidth && K == kPairTaps && S == 1)
+        if (tile.isPair)
+            return runPairs<P, K>(tile);
+    Depthwise<T> const& d = tile.work;
+    int64_t c = 0;
+    while (c + kRegister <= d.channels)
+    {
+        constexpr int64_t kMost{kCacheLineFloats / kRegister};
+        int64_t const left = (d.channels - c) / kRegister;
+        int64_t const registers = left < kMost ? left : kMost;
+        runLines<P, K, S>(tile, c, kRegister, registers);
+        c += registers * kRegister;
+    }
+    if (c < d.channels)
+        runLines<P, K, S>(tile, c, d.channels - c, 1);
 }
 
 template <int P, int K, int S, typename T>
 __attribute__((noinline)) void runPixels(DepthwiseTile<T> const& tile)
 {
     Depthwise<T> const& d = tile.work;
-    int64_t c = 0;
-    for (; c + kRegister <= d.channels; c += kRegister)
-        runLines<P, K, S>(tile, c, kRegister);
-    if (c < d.channels)
-        runLines<P, K, S>(tile, c, d.channels - c);
+    runChannels<P, K, S>(tile);
     if constexpr (kIsFloat<T>) // Whole rows at once.
         if (int64_t const done = tile.shortSteps; d.stepCount > done)
             for (int64_t row = tile.row; row < tile.row + tile.lineCount * d.window.outWidth; row += d.window.outWidth)
