@@ -84,6 +84,41 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
 
 namespace
 {
+using AddOwnLayer = void* (*)(void* network, void* x);
+
+nvinfer1::ILayer* addedBy(AddOwnLayer add, nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x)
+{
+    return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &x));
+}
+} // namespace
+
+nvinfer1::ILayer* addDeterminant(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x)
+{
+    static auto const add = lookUp<AddOwnLayer>("tenonAddDeterminant");
+    return addedBy(add, network, x);
+}
+
+nvinfer1::ILayer* addRowOrder(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x)
+{
+    static auto const add = lookUp<AddOwnLayer>("tenonAddRowOrder");
+    return addedBy(add, network, x);
+}
+
+nvinfer1::ILayer* addRemainder(
+    nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& a, nvinfer1::ITensor& b, bool isFloored)
+{
+    static auto const add = lookUp<void* (*)(void*, void*, void*, int32_t)>("tenonAddRemainder");
+    return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &a, &b, isFloored ? 1 : 0));
+}
+
+nvinfer1::ILayer* addBitCast(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x, nvinfer1::DataType toType)
+{
+    static auto const add = lookUp<void* (*)(void*, void*, int32_t)>("tenonAddBitCast");
+    return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &x, static_cast<int32_t>(toType)));
+}
+
+namespace
+{
 using SetZeroPoint = int32_t (*)(void* layer, int32_t zeroPoint);
 
 SetZeroPoint setZeroPointCall()

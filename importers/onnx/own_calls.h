@@ -33,6 +33,17 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
 //! Whether there is.
 bool hasRecurrentNetworks();
 
+//! The determinants of the matrices in the last two axes; null when there is no such call, or it refuses.
+nvinfer1::ILayer* addDeterminant(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x);
+//! Rows in lexicographic order, and where unlike ones begin in it; null when there is no such call, or it refuses.
+nvinfer1::ILayer* addRowOrder(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x);
+
+//! What is left of a's elements, divided by b's, which has its shape; null when there is no such call, or it refuses.
+nvinfer1::ILayer* addRemainder(
+    nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& a, nvinfer1::ITensor& b, bool isFloored);
+//! The bits of elements as another type has them; null when there is no such call, or it refuses.
+nvinfer1::ILayer* addBitCast(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x, nvinfer1::DataType toType);
+
 //! Gives a Quantize or Dequantize layer of int8 numbers a zero point; false when there is no such call, or it refuses.
 bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint);
 //! Whether there is.

@@ -48,6 +48,36 @@ extern "C"
     //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
     TENON_CALL void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) TENON_NOEXCEPT;
 
+    //! Adds a layer that gives the determinants of the matrices in the last two axes.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \param x an nvinfer1::ITensor [.., n, n] of real numbers. The layer's output is [..].
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddDeterminant(void* network, void* x) TENON_NOEXCEPT;
+
+    //! Adds a layer that sorts rows, the first column deciding first. Its outputs: the numbers of the rows in ascending
+    //! order [rows] (int64), equal ones as they stood; and whether each differs from the one before it [rows] (bool),
+    //! as the first does. A NaN stands behind all numbers and equals none.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \param x an nvinfer1::ITensor [rows, columns] of numbers or truth values.
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddRowOrder(void* network, void* x) TENON_NOEXCEPT;
+
+    //! Adds a layer that gives what is left of elements of a when they are divided by those of b, exactly.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \param a an nvinfer1::ITensor of real numbers.
+    //! \param b another one of its type and shape.
+    //! \param isFloored 0: quotients are rounded to zero, so that what is left has the sign of a, as fmod() has it;
+    //! else down, so that it has that of b.
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddRemainder(void* network, void* a, void* b, int32_t isFloored) TENON_NOEXCEPT;
+
+    //! Adds a layer that reads the bits of elements as another type of their width has them.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \param x an nvinfer1::ITensor of whole or real numbers of 8, 16, 32 or 64 bits.
+    //! \param toType an nvinfer1::DataType, or TENON_FLOAT64.
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddBitCast(void* network, void* x, int32_t toType) TENON_NOEXCEPT;
+
     //! Gives an IQuantizeLayer or IDequantizeLayer of int8 numbers a zero point other than 0: real numbers are
     //! (number - zeroPoint) * scale. Quantizing rounds first, and then adds it. The layer's input for zero points,
     //! which TensorRT has at 0, stays empty.

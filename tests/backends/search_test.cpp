@@ -4,6 +4,8 @@
 #include "layers/fill.h"
 #include "layers/non_zero.h"
 #include "layers/one_hot.h"
+#include "layers/positions.h"
+#include "layers/row_order.h"
 #include "layers/scatter.h"
 #include "layers/slice.h"
 #include "layers/top_k.h"
@@ -75,6 +77,66 @@ TEST(CpuCumulative, axesDirectionsAndTypes)
     // 2^31 and more wraps in int32.
     expectKernels(Cumulative{},
         {input(integers({3}, {INT32_MAX, INT32_MAX, 5}, DType::kINT32)), weight(integers({}, {0}))}, "lanes");
+}
+
+TEST(CpuRowOrder, typesAndWidths)
+{
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kUINT8,
+             DType::kINT32, DType::kINT64, DType::kBOOL})
+        for (int64_t const columns : {0, 1, 2, 3, 8, 9, 17, 70})
+            for (int64_t const rows : {1, 2, 40, 700})
+            {
+                SCOPED_TRACE(fmt::format("{} [{}, {}]", nameOf(type), rows, columns));
+                double const low = type == DType::kUINT8 || type == DType::kBOOL ? 0.0 : -2.0;
+                expectKernels(
+                    RowOrder{}, {input(randomTensor({rows, columns}, low, 2.0, type))}, "words", {}, Types::kFloatOnly);
+            }
+}
+
+TEST(CpuRowOrder, rowsThatAreEqualUpToSomeColumn)
+{
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT64})
+        for (int64_t const shared : {1, 7, 16, 63, 64, 65, 99})
+        {
+            SCOPED_TRACE(fmt::format("{} {}", nameOf(type), shared));
+            HostTensor const many = randomTensor({300, 100}, -5.0, 5.0, type);
+            HostTensor rows{type, {300, 100}};
+            for (int64_t i = 0; i < rows.count(); ++i) // Three kinds of rows up to the column.
+                copyElement(rows, i, many, i % 100 < shared ? i / 100 % 3 * 100 + i % 100 : i);
+            expectKernels(RowOrder{}, {input(rows)}, "words", {}, Types::kFloatOnly);
+        }
+}
+
+TEST(CpuRowOrder, nansAndZerosOfBothSigns)
+{
+    double const few[]{NAN, -0.0, 0.0, 1.0, INFINITY, -INFINITY, -1.0};
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64})
+        for (int64_t const columns : {1, 2, 5, 40})
+        {
+            HostTensor x{type, {500, columns}};
+            std::mt19937 random{7};
+            for (double& each : x.reals)
+                each = few[random() % 7];
+            expectKernels(RowOrder{}, {input(x)}, "words", {}, Types::kFloatOnly);
+            for (double& each : x.reals)
+                each = random() % 9 == 0 ? each : 0.0;
+            expectKernels(RowOrder{}, {input(x)}, "words", {}, Types::kFloatOnly);
+        }
+}
+
+TEST(CpuRowOrder, wholeNumbersFromEndToEnd)
+{
+    auto const check = [](DType type, int64_t least, int64_t most) {
+        HostTensor x{type, {400, 2}};
+        std::mt19937_64 random{11};
+        int64_t const few[]{least, least + 1, -1, 0, 1, most - 1, most};
+        for (int64_t i = 0; i < x.count(); ++i)
+            x.setInteger(i, few[random() % 7]);
+        expectKernels(RowOrder{}, {input(x)}, "words", {}, Types::kFloatOnly);
+    };
+    check(DType::kINT8, INT8_MIN, INT8_MAX);
+    check(DType::kINT32, INT32_MIN, INT32_MAX);
+    check(DType::kINT64, INT64_MIN, INT64_MAX);
 }
 
 TEST(CpuNonZero, typesAndRanks)

@@ -1,11 +1,15 @@
-// Grid sampling, padding, local responses, ragged softmax and box suppression on the CPU against the reference.
+// Grid sampling, padding, local responses, ragged softmax, box suppression, determinants, remainders and
+// bits on the CPU against the reference.
 #include "backends/kernel_case.h"
+#include "layers/bit_cast.h"
 #include "layers/concatenation.h"
+#include "layers/determinant.h"
 #include "layers/grid_sample.h"
 #include "layers/lrn.h"
 #include "layers/nms.h"
 #include "layers/padding.h"
 #include "layers/ragged_soft_max.h"
+#include "layers/remainder.h"
 
 #include <cmath>
 
@@ -130,6 +134,92 @@ TEST(CpuConcatenation, constantsAmongTheParts)
         expectKernels(Concatenation{.axis = axis},
             {input(randomTensor({2, 5, 3})), weight(randomTensor(extents)), input(randomTensor({2, 5, 3}))}, "copy");
     }
+}
+
+TEST(CpuDeterminant, sizesAndBatches)
+{
+    for (int64_t const size : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 70})
+    {
+        SCOPED_TRACE(size);
+        expectKernels(Determinant{}, {input(randomTensor({size, size}, -2.0, 2.0))}, "factors");
+        expectKernels(Determinant{}, {input(randomTensor({3, 2, size, size}, -2.0, 2.0))}, "factors");
+    }
+    expectKernels(Determinant{}, {input(randomTensor({5000, 3, 3}))}, "factors");
+    expectKernels(Determinant{}, {input(randomTensor({0, 3, 3}))}, "factors");
+}
+
+TEST(CpuDeterminant, rowsThatMustChangePlaces)
+{
+    for (int64_t const size : {2, 5, 6, 12})
+    {
+        HostTensor turned{DType::kFLOAT, {2, size, size}}; // One from corner to corner, one with a zero in front.
+        for (int64_t i = 0; i < size; ++i)
+        {
+            turned.set(i * size + size - 1 - i, static_cast<double>(i + 1) / 4.0);
+            for (int64_t j = 0; j < size; ++j)
+                turned.set(size * size + i * size + j, i == j ? 0.0 : 1.0);
+        }
+        expectKernels(Determinant{}, {input(turned)}, "factors");
+    }
+}
+
+//! Of a singular matrix 0, unless an element is no number; none gets lost behind a column of zeros.
+TEST(CpuDeterminant, zerosAndWhatIsNoNumber)
+{
+    for (int64_t const size : {1, 2, 4, 7})
+        for (double const strange : {0.0, static_cast<double>(NAN), HUGE_VAL, -HUGE_VAL})
+            for (int64_t at = 0; at < size * size; at += size + 2)
+            {
+                SCOPED_TRACE(fmt::format("{} of {} is {}", at, size, strange));
+                HostTensor x = randomTensor({2, size, size});
+                for (int64_t i = 0; i < size; ++i)
+                    x.set(size * size + i * size, 0.0);
+                x.set(at, strange);
+                x.set(size * size + at, strange);
+                expectKernels(Determinant{}, {input(x)}, "factors");
+            }
+}
+
+//! Pivots whose product leaves the range of floats on the way, and comes back.
+TEST(CpuDeterminant, productsBetweenTheEndsOfFloats)
+{
+    HostTensor x{DType::kFLOAT, {40, 40}};
+    for (int64_t i = 0; i < 40; ++i)
+        x.set(i * 41, i < 20 ? 1e7 : 1e-7);
+    expectKernels(Determinant{}, {input(x)}, "factors", {}, Types::kFloatOnly);
+}
+
+TEST(CpuRemainder, signsAndWhatHasNone)
+{
+    double const few[]{0.0, -0.0, 1.0, -1.0, 7.25, -7.25, 0.125, INFINITY, -INFINITY, NAN};
+    HostTensor a{DType::kFLOAT, {10, 10}};
+    HostTensor b{DType::kFLOAT, {10, 10}};
+    for (int64_t i = 0; i < 100; ++i)
+    {
+        a.set(i, few[i / 10]);
+        b.set(i, few[i % 10]);
+    }
+    for (bool const isFloored : {false, true})
+    {
+        expectKernels(Remainder{isFloored}, {input(a), input(b)}, "elements", {0.0, 0.0});
+        expectKernels(Remainder{isFloored}, {input(randomTensor({3, 777}, -1e5, 1e5)), input(randomTensor({3, 777}))},
+            "elements", {0.0, 0.0});
+    }
+}
+
+TEST(CpuBitCast, typesOfOneWidth)
+{
+    std::vector<std::vector<DType>> const widths{{DType::kINT8, DType::kUINT8}, {DType::kHALF, DType::kBF16},
+        {DType::kFLOAT, DType::kINT32}, {kFloat64, DType::kINT64}};
+    for (std::vector<DType> const& types : widths)
+        for (DType const from : types)
+            for (DType const to : types)
+            {
+                SCOPED_TRACE(fmt::format("{} as {}", nameOf(from), nameOf(to)));
+                double const low = from == DType::kUINT8 ? 0.0 : -100.0;
+                expectKernels(BitCast{to}, {input(randomTensor({5, 1000}, low, 100.0, from))}, "bytes", {0.0, 0.0},
+                    Types::kFloatOnly);
+            }
 }
 
 } // namespace tenon::test

@@ -1659,6 +1659,67 @@ def stacks():
     one("twoAxesInFront", "GRU", 1, front=(2, 3), lengths=[4, 2, 1, 3, 4, 2], states=True)
 
 
+def determinants():
+    def one(name, x):
+        case("Determinant", name, {}, [x], np.linalg.det(x.astype(np.float64)).astype(x.dtype))
+
+    for size in (1, 2, 3, 4, 5, 9):
+        one(f"size{size}", uniform(f"determinant{size}", 2, size, size))
+    one("oneMatrix", uniform("determinant", 6, 6))
+    one("severalAxes", uniform("determinants", 2, 3, 4, 4))
+    one("firstPivotIsZero", np.array([[0, 2, 1], [4, 0, 3], [1, 5, 0]], np.float32))
+    one("singular", np.array([[1, 2], [2, 4]], np.float32))
+    # Of a triangular matrix the product of its diagonal, whatever stands above it.
+    steep = np.triu(uniform("steep", 40, 40)) + np.diag(np.repeat([1e-7, 1e7], 20)).astype(np.float32)
+    np.fill_diagonal(steep, np.tile([1e-7, 1e7], 20))
+    case("Determinant", "betweenTheEndsOfFloats", {}, [steep], np.float32(np.prod(np.diag(steep).astype(np.float64))))
+    case("Determinant", "noRows", {}, [np.zeros((3, 0, 0), np.float32)], np.ones(3, np.float32))
+
+
+def row_orders():
+    def one(name, x):
+        unique, inverse = np.unique(x, axis=0, return_inverse=True)
+        order = np.argsort(inverse.reshape(-1), kind="stable")
+        ranks = inverse.reshape(-1)[order]
+        case("RowOrder", name, {}, [x], [order, np.concatenate([[True], ranks[1:] != ranks[:-1]])[: len(x)]])
+
+    for kind in (np.float32, np.int8, np.uint8, np.int32, np.int64, bool):
+        one(np.dtype(kind).name, integers("rows", 12, 3, low=0, high=2).astype(kind))
+    one("wide", uniform("wideRows", 5, 30))
+    one("lastColumnDecides", np.concatenate([np.ones((6, 20)), integers("last", 6, 1)], 1).astype(np.float32))
+    one("negative", integers("negativeRows", 9, 2, low=-3, high=3).astype(np.int8))
+    one("oneRow", uniform("oneRow", 1, 4))
+    nan, inf = np.nan, np.inf
+    x = np.array([[nan, 2], [0.0, 3], [inf, nan], [-0.0, 3], [nan, 1], [-inf, 0], [nan, 1], [inf, 0]], np.float32)
+    isnew = np.array([1, 1, 0, 1, 1, 1, 1, 1], bool)
+    case("RowOrder", "nansBehindAll", {}, [x], [np.array([5, 1, 3, 7, 2, 4, 6, 0]), isnew])
+    case("RowOrder", "noColumns", {}, [np.zeros((3, 0), np.float32)], [np.arange(3), np.array([1, 0, 0], bool)])
+    case("RowOrder", "noRows", {}, [np.zeros((0, 3), np.float32)], [np.zeros(0, np.int64), np.zeros(0, bool)])
+
+
+def remainders():
+    a = np.concatenate([uniform("dividend", 20, low=-9, high=9), [0.0, -0.0, 7.0, -7.0, 3e38, 1e-40]]).astype(
+        np.float32
+    )
+    b = np.concatenate([uniform("divisor", 20), [2.0, 2.0, -2.0, np.inf, 1e-3, 3.0]]).astype(np.float32)
+    case("Remainder", "signOfTheDividend", {}, [a, b], np.fmod(a, b))
+    case("Remainder", "signOfTheDivisor", {"IsFloored": True}, [a, b], np.mod(a, b))
+    nan, inf = np.nan, np.inf
+    a, b = np.array([[inf, -inf, 1, nan, 1]], np.float32), np.array([[2, 2, 0, 2, nan]], np.float32)
+    case("Remainder", "none", {"IsFloored": True}, [a, b], np.full((1, 5), nan, np.float32))
+
+
+def bit_casts():
+    x = np.array([[0.0, -0.0, 1.0], [-2.5, np.inf, 1e-42]], np.float32)
+    case("BitCast", "floatToInt", {"ToType": ENUM["INT32"]}, [x], x.view(np.int32))
+    case("BitCast", "intToFloat", {"ToType": ENUM["FLOAT"]}, [x.view(np.int32)], x)
+    half = x.astype(np.float16)
+    case("BitCast", "halfToBfloat", {"ToType": ENUM["BF16"]}, [half],
+         Typed((half.view(np.uint16).astype(np.uint32) << 16).view(np.float32), "bfloat16"))  # fmt: skip
+    byte = np.array([0, 1, 127, 128, 255], np.uint8)
+    case("BitCast", "bytes", {"ToType": ENUM["INT8"]}, [byte], byte.view(np.int8))
+
+
 def main():
     for make in (
         activations,
@@ -1698,6 +1759,10 @@ def main():
         experts,
         recurrences,
         stacks,
+        determinants,
+        row_orders,
+        remainders,
+        bit_casts,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

@@ -146,6 +146,21 @@ g (float[n,4] x) => (float[n,4] y, int32[n,3] z, float[2,1,1] w)
     z = Multinomial <sample_size = 3, seed = 4.0> (x)
     w = GlobalLpPool <p = 3> (b)
 }""",
+    "own_layers": """
+<ir_version: 10, opset_import: ["" : 26]>
+g (float[n,4,4] x, float[n,4,4] z, int64[4] size, float[m,2,3] theta, float from, float to)
+    => (float[n] d, float[u,4,4] y, int64[k] i, float[u4] flat, float[n,4,4] rest, int32[n,4,4] bits,
+        float[a,b,c,2] grid, float[r] steps)
+<float step = {0.5}>
+{
+    d = Det (x)
+    y, f, i, counts = Unique <axis = 0> (x)
+    flat = Unique <sorted = 0> (z)
+    rest = Mod <fmod = 1> (x, z)
+    bits = BitCast <to = 6> (rest)
+    grid = AffineGrid <align_corners = 1> (theta, size)
+    steps = Range (from, to, step)
+}""",
     "run_time_shapes": """
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[a,b] x, int64[2] shape, int64 from, int64 to, bool[a,b] mask) => (float[c,d] y, int64[k] r, int64[2,m] n)

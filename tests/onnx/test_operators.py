@@ -563,14 +563,6 @@ def test_recurrences_read_as_layers_of_their_class(op: str, gates: int, directio
     assert layer.seq_lengths.name == "n" and layer.hidden_state is None and layer.cell_state is None
 
 
-@pytest.mark.parametrize("kind", [FLOAT, TensorProto.FLOAT16], ids=["float", "half"])
-def test_remainders_of_floating_numbers_are_refused(kind: int) -> None:
-    node = helper.make_node("Mod", ["x", "d"], ["y"], fmod=1)
-    model = graph_model([node], [("x", kind, [2, 3]), ("d", kind, [3])], ["y"])
-    with pytest.raises(Refused, match="no exact remainder of floating numbers"):
-        parsed(model)
-
-
 def test_nan_of_any_payload_stays_nan_in_bfloat16() -> None:
     payloads = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F800001, 0x7F800000, 0x3FFFFFFF], np.uint32)
     nodes = [

@@ -240,6 +240,30 @@ bool proposeTopK(Author& author)
             2);
 }
 
+bool proposeRemainder(Author& author)
+{
+    Written const* x = author.any([](Written const& each) { return each.isReal() && each.known.isExact(); });
+    if (x == nullptr)
+        return false;
+    Written const& by = anyLike(author, *x);
+    return author.node("Remainder", {x->name, by.name}, fmt::format("IsFloored={}", author.chance(50)));
+}
+
+//! Of real numbers, as bits of numbers mostly stand for none.
+bool proposeBitCast(Author& author)
+{
+    Written const* x =
+        author.any([](Written const& each) { return each.type.dtype == DType::kFLOAT && each.known.isExact(); });
+    return x != nullptr
+        && author.node("BitCast", {x->name}, fmt::format("ToType={}", static_cast<int32_t>(DType::kINT32)));
+}
+
+bool proposeRowOrder(Author& author)
+{
+    Written const* x = author.any([](Written const& each) { return each.rank() == 2 && each.known.isExact(); });
+    return x != nullptr && author.node("RowOrder", {x->name}, {}, 2);
+}
+
 namespace
 {
 std::string scaleOf(Author& author, DType type, std::vector<int64_t> const& extents)

@@ -98,12 +98,14 @@ class NodeErrors
         static std::map<std::string_view, Rule> const rules{
             {"Activation", &NodeErrors::elements},
             {"Attention", &NodeErrors::smooth},
+            {"BitCast", &NodeErrors::bits},
             {"Cast", &NodeErrors::elements},
             {"Concatenation", &NodeErrors::moves},
             {"Convolution", &NodeErrors::sums},
             {"Cumulative", &NodeErrors::sums},
             {"Deconvolution", &NodeErrors::sums},
             {"Dequantize", &NodeErrors::elements},
+            {"Determinant", &NodeErrors::smooth},
             {"Einsum", &NodeErrors::sums},
             {"ElementWise", &NodeErrors::elements},
             {"Fill", &NodeErrors::smooth},
@@ -127,9 +129,11 @@ class NodeErrors
             {"RaggedSoftMax", &NodeErrors::smooth},
             {"RecurrentNetwork", &NodeErrors::smooth},
             {"Reduce", &NodeErrors::reduce},
+            {"Remainder", &NodeErrors::exact},
             {"Resize", &NodeErrors::resize},
             {"ReverseSequence", &NodeErrors::moves},
             {"RotaryEmbedding", &NodeErrors::smooth},
+            {"RowOrder", &NodeErrors::exact},
             {"Scale", &NodeErrors::elements},
             {"Scatter", &NodeErrors::moves},
             {"Select", &NodeErrors::elements},
@@ -222,6 +226,12 @@ class NodeErrors
         if (!isExact())
             return badArgument("what it picks depends on numbers that are not exact");
         return Done{};
+    }
+    Result<Done> bits()
+    {
+        if (mIn[0]->value.isReal() && std::ranges::find(mIn[0]->value.reals, 0.0) != mIn[0]->value.reals.end())
+            return badArgument("a zero may have either sign");
+        return exact();
     }
     Result<Done> nonZero()
     {

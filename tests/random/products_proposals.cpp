@@ -287,6 +287,26 @@ bool proposeNMS(Author& author)
         fmt::format("BoundingBoxFormat={}", author.draw(0, 1)), 2);
 }
 
+//! Of matrices that are square, or else of their products with themselves.
+bool proposeDeterminant(Author& author)
+{
+    constexpr int64_t kMost{12}; // Of larger ones little is left but rounding.
+    auto const rowsOf = [](Written const& each) { return each.rank() - 2; };
+    auto const isSquare = [&](Written const& each) {
+        return each.isStatic(rowsOf(each)) && each.isStatic(rowsOf(each) + 1)
+            && each.extent(rowsOf(each)) == each.extent(rowsOf(each) + 1);
+    };
+    Written const* x = author.any([&](Written const& each) {
+        return each.isReal() && each.rank() >= 2 && each.isStatic(rowsOf(each)) && each.extent(rowsOf(each)) <= kMost;
+    });
+    if (x == nullptr)
+        return false;
+    if (isSquare(*x))
+        return author.node("Determinant", {x->name});
+    return author.node("MatrixMultiply", {x->name, x->name}, "Operation1=1")
+        && author.node("Determinant", {author.made().name});
+}
+
 bool proposeRecurrentNetwork(Author& author)
 {
     Written const* x = author.any([](Written const& each) {

@@ -6,12 +6,14 @@
 #define TENON_RANDOM_PROPOSALS(ROW)                                                                                    \
     ROW(Activation)                                                                                                    \
     ROW(Attention)                                                                                                     \
+    ROW(BitCast)                                                                                                       \
     ROW(Cast)                                                                                                          \
     ROW(Concatenation)                                                                                                 \
     ROW(Conditional)                                                                                                   \
     ROW(Convolution)                                                                                                   \
     ROW(Cumulative)                                                                                                    \
     ROW(Deconvolution)                                                                                                 \
+    ROW(Determinant)                                                                                                   \
     ROW(Einsum)                                                                                                        \
     ROW(ElementWise)                                                                                                   \
     ROW(Fill)                                                                                                          \
@@ -39,9 +41,11 @@
     ROW(RaggedSoftMax)                                                                                                 \
     ROW(RecurrentNetwork)                                                                                              \
     ROW(Reduce)                                                                                                        \
+    ROW(Remainder)                                                                                                     \
     ROW(Resize)                                                                                                        \
     ROW(ReverseSequence)                                                                                               \
     ROW(RotaryEmbedding)                                                                                               \
+    ROW(RowOrder)                                                                                                      \
     ROW(Scale)                                                                                                         \
     ROW(Scatter)                                                                                                       \
     ROW(Select)                                                                                                        \

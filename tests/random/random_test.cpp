@@ -220,7 +220,7 @@ TEST(RandomNetworks, aGraphOfAFile)
 //! normalized, or where a type is too coarse to tell.
 TEST(RandomNetworks, aFaultOfAHundredthInAnyKernelIsFound)
 {
-    constexpr int32_t kGraphs{400};
+    constexpr int32_t kGraphs{1000};
     constexpr int32_t kMaxUses{12};
     std::set<std::string> open;
     for (cpu::KernelFile const& file : cpu::allKernelFiles())

@@ -1,6 +1,7 @@
 // Operators on the bits of integers.
 #include "../held.h"
 #include "../operators.h"
+#include "../own_calls.h"
 
 #include <algorithm>
 
@@ -119,6 +120,11 @@ Outputs importBitShift(Node& node)
     Value const from = node.cast(unheld(x), type);
     Value const shifted = isRight ? shiftedRight(node, from, places, width)
                                   : node.binary(from, powerOfTwo(node, places), ElementWiseOperation::kPROD);
+    if (isRight) // What is left of a number has no more bits than it.
+    {
+        Value const result = node.cast(shifted, x.type());
+        return {x.held() != 0 ? result.marked(x.held()) : result};
+    }
     if (Held const* const held = heldBy(x.held()))
     {
         return {convertedTo(node, shifted, *held, true)};
@@ -126,7 +132,7 @@ Outputs importBitShift(Node& node)
     return {isOfBytes ? shifted : wrappedInto(node, shifted, width.bits, width.isSigned, x.type())};
 }
 
-//! The same bits in a type of the same width: integers only.
+//! The same bits in a type of the same width. Integers that are held in wider ones are wrapped instead.
 Outputs importBitCast(Node& node)
 {
     Value const x = node.in(0);
@@ -138,14 +144,19 @@ Outputs importBitCast(Node& node)
         return {node.cast(x, type)};
     }
     Value const plain = unheld(x);
-    bool const isFraction = isFloating(x.type()) || isFloating(type) || type == DataType::kBOOL;
-    int const bits = isFraction ? 0 : widthOf(node, x).bits;
-    int const wanted = isFraction ? 0 : held != nullptr ? held->bits : static_cast<int>(8 * bytesOf(type));
-    if (isFraction || bits != wanted)
+    bool const isHeld = held != nullptr || x.held() != 0;
+    bool const isReal = isFloating(x.type()) || isFloating(type) || type == DataType::kBOOL;
+    if (isReal && !isHeld && type != DataType::kBOOL)
+    {
+        return {node.output(addBitCast(node.api(), node.tensor(x), type), "bits")};
+    }
+    int const bits = isReal ? 0 : widthOf(node, x).bits;
+    int const wanted = isReal ? 0 : held != nullptr ? held->bits : static_cast<int>(8 * bytesOf(type));
+    if (isReal || bits != wanted)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
-            fmt::format("BitCast from {} to {}: the engine reads no bits of floating numbers", nameOf(x.type()),
-                nameOfOnnx(to)));
+            fmt::format("BitCast from {} to {}: their bits are not of one width, or stand in wider elements",
+                nameOf(x.type()), nameOfOnnx(to)));
     }
     return {held != nullptr ? convertedTo(node, plain, *held, true) : wrappedInto(node, plain, bits, true, type)};
 }

@@ -1,6 +1,7 @@
 // Operators whose results depend on elements as a whole: Compress, Det, Unique.
 #include "../network.h"
 #include "../operators.h"
+#include "../own_calls.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,8 +12,6 @@ namespace
 {
 
 using nvinfer1::ElementWiseOperation;
-using nvinfer1::ReduceOperation;
-using nvinfer1::UnaryOperation;
 
 Value flattened(Node& node, Value const& x)
 {
@@ -39,53 +38,9 @@ Outputs importCompress(Node& node)
     return {gathered(node, x, placesOf(node, node.in(1)), axis)};
 }
 
-//! By the first row: each of its elements times the determinant of what is left without its row and column.
-Value determinant(Node& node, Value const& x, int64_t size)
-{
-    int32_t const rank = x.rank();
-    auto const row = [&](Value const& from, int64_t index) {
-        return gathered(node, from, node.integerScalar(index), rank - 2, "row");
-    };
-    if (size == 1)
-    {
-        return node.squeeze(x, {rank - 2, rank - 1});
-    }
-    Integers below(static_cast<size_t>(size - 1));
-    std::iota(below.begin(), below.end(), 1);
-    Value const first = row(x, 0);
-    Value const rest = gathered(node, x, node.integerConstant(below), rank - 2, "rows");
-    Value sum;
-    for (int64_t column = 0; column < size; ++column)
-    {
-        Integers others;
-        for (int64_t i = 0; i < size; ++i)
-        {
-            if (i != column)
-            {
-                others.push_back(i);
-            }
-        }
-        Value const element = gathered(node, first, node.integerScalar(column), rank - 2, "element");
-        Value const minor =
-            determinant(node, gathered(node, rest, node.integerConstant(others), rank - 1, "minor"), size - 1);
-        Value const term = node.binary(element, minor, ElementWiseOperation::kPROD);
-        auto const operation = column % 2 == 0 ? ElementWiseOperation::kSUM : ElementWiseOperation::kSUB;
-        sum = sum.exists() ? node.binary(sum, term, operation) : term;
-    }
-    return sum;
-}
-
 Outputs importDet(Node& node)
 {
-    constexpr int64_t kMaxSize{5}; // 5! products.
-    Shape const shape = node.in(0).shape();
-    int64_t const size = shape.size() < 2 ? -1 : shape.back();
-    if (size < 1 || size != shape[shape.size() - 2] || size > kMaxSize)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
-            fmt::format("Det of shape {}: square matrices of up to {} rows", shapeText(shape), kMaxSize));
-    }
-    return {determinant(node, node.in(0), size)};
+    return {node.output(addDeterminant(node.api(), node.tensor(node.in(0))), "determinant")};
 }
 
 //! `count` positions behind each other, as int64.
@@ -121,90 +76,29 @@ Value putBack(Node& node, Value const& values, Value const& order)
     return layer->getOutput(0);
 }
 
-//! The slices of x along the axis, each a column of [the elements of one, slices].
+//! The slices of x along the axis, each a row of [slices, the elements of one].
 Value slicesOf(Node& node, Value const& x, int32_t axis, Extent const& count)
 {
     std::vector<int32_t> axes(static_cast<size_t>(x.rank()));
     std::iota(axes.begin(), axes.end(), 0);
-    axes.erase(axes.begin() + axis);
-    axes.push_back(axis);
+    std::rotate(axes.begin(), axes.begin() + axis, axes.begin() + axis + 1);
     Extents others = extentsOf(node, x);
     others.erase(others.begin() + axis);
-    return reshapeTo(node, node.transpose(x, axes), {product(node, others), count});
+    Value const slices = axis == 0 ? x : node.transpose(x, axes);
+    return reshapeTo(node, slices, {count, product(node, others)});
 }
 
-//! Columns in ascending order, the upper row deciding first: sorted by one row after the other, the uppermost at the
-//! end, as a sort leaves those that are equal in the order that they had.
-Value orderOfColumns(Node& node, Value const& columns, Extent const& count)
-{
-    constexpr int64_t kFewRows{8}; // Sorts that stand one after the other; more are rounds of a loop.
-    auto const sortedBy = [&](Value const& row, Value const& order) {
-        Value places;
-        sorted(node, gathered(node, row, order, 0, "row"), count, places);
-        return gathered(node, order, places, 0, "order");
-    };
-    Extent const rows = extentOf(node, columns, 0);
-    Value order = iota(node, count);
-    if (rows.known && *rows.known <= kFewRows)
-    {
-        for (int64_t row = *rows.known; row-- > 0;)
-        {
-            order = sortedBy(gathered(node, columns, node.integerScalar(row), 0, "row"), order);
-        }
-        return order;
-    }
-    nvinfer1::ILoop* const loop = node.api().addLoop();
-    if (loop == nullptr)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE, "the network refuses a loop" + node.network().reasons.text());
-    }
-    node.added(loop->addTripLimit(node.tensor(scalarOf(node, rows)), nvinfer1::TripLimit::kCOUNT), "rows");
-    constexpr bool kIsReversed{true};
-    Value const row = node.output(loop->addIterator(node.tensor(columns), 0, kIsReversed), "row");
-    nvinfer1::IRecurrenceLayer* const carried = node.added(loop->addRecurrence(node.tensor(order)), "order");
-    carried->setInput(1, node.tensor(sortedBy(row, carried->getOutput(0))));
-    return node.output(loop->addLoopOutput(*carried->getOutput(0), nvinfer1::LoopOutput::kLAST_VALUE), "order");
-}
-
-//! Whether each column differs from the one before it; no one does from itself, which stands before the first.
-Value changes(Node& node, Value const& columns, Extent const& count)
-{
-    Value const before =
-        node.binary(node.binary(iota(node, count), node.integerConstant({1}), ElementWiseOperation::kSUB),
-            node.integerConstant({0}), ElementWiseOperation::kMAX);
-    int32_t const last = columns.rank() - 1;
-    Value const isSame =
-        node.binary(columns, gathered(node, columns, before, last, "before"), ElementWiseOperation::kEQUAL);
-    Value const differs = node.unary(isSame, UnaryOperation::kNOT);
-    if (last == 0)
-    {
-        return differs;
-    }
-    Value const differences = node.reduce(node.cast(differs, DataType::kINT32), ReduceOperation::kSUM, {0}, false);
-    return node.cast(differences, DataType::kBOOL);
-}
-
-//! Sorted, an element or a slice is new when it differs from the one before it.
+//! Sorted, a slice, or an element, is new when it differs from the one before it.
 Outputs importUnique(Node& node)
 {
     bool const hasAxis = node.hasAttribute("axis");
     Value const x = hasAxis ? node.in(0) : flattened(node, node.in(0));
     int32_t const axis = hasAxis ? node.axis(node.intOr("axis", 0), x.rank()) : 0;
     Extent const count = extentOf(node, x, axis);
-    Value order;
-    Value ascending;
-    if (x.rank() == 1)
-    {
-        ascending = sorted(node, x, count, order);
-    }
-    else
-    {
-        Value const slices = slicesOf(node, x, axis, count);
-        order = orderOfColumns(node, slices, count);
-        ascending = gathered(node, slices, order, 1, "ascending");
-    }
-    Value const isFirst = node.binary(iota(node, count), node.integerConstant({0}), ElementWiseOperation::kEQUAL);
-    Value const isNew = node.binary(changes(node, ascending, count), isFirst, ElementWiseOperation::kOR);
+    nvinfer1::ILayer* const sort =
+        node.added(addRowOrder(node.api(), node.tensor(slicesOf(node, x, axis, count))), "sort");
+    Value const order = sort->getOutput(0);
+    Value const isNew = sort->getOutput(1);
     Value const starts = placesOf(node, isNew);
     Value firsts = gathered(node, order, starts, 0, "firsts");
     Value counts = node.binary(shifted(node, starts, count), starts, ElementWiseOperation::kSUB);

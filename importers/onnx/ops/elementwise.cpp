@@ -3,6 +3,7 @@
 #include "../operators.h"
 #include "../own_calls.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tenon::onnx
@@ -74,6 +75,19 @@ Outputs importPow(Node& node)
     return {node.cast(power, base.type())};
 }
 
+//! One of the two in the shape that both broadcast to.
+Value spreadOver(Node& node, Value const& a, Value const& b, bool isFirst)
+{
+    Shape const shape = a.shape();
+    bool const isKnown = std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent >= 0; });
+    if (isKnown && shape == b.shape())
+    {
+        return isFirst ? a : b;
+    }
+    Value const takesFirst = node.scalar(isFirst ? 1.0 : 0.0, DataType::kBOOL);
+    return node.select(takesFirst, a, b);
+}
+
 //! a − q·b, with the quotient rounded to zero (fmod) or to minus infinity (the sign of the divisor).
 Outputs importMod(Node& node)
 {
@@ -83,8 +97,9 @@ Outputs importMod(Node& node)
     if (isFloating(a.type()))
     {
         // a − trunc(a / b) · b is no remainder where the quotient is large or b infinite.
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
-            fmt::format("Mod of {} elements: the engine has no exact remainder of floating numbers", nameOf(a.type())));
+        Value const from = spreadOver(node, a, b, true);
+        Value const by = spreadOver(node, a, b, false);
+        return {node.output(addRemainder(node.api(), node.tensor(from), node.tensor(by), !truncates), "remainder")};
     }
     Value const quotient = node.binary(a, b, truncates ? ElementWiseOperation::kDIV : ElementWiseOperation::kFLOOR_DIV);
     Value const whole = node.binary(quotient, b, ElementWiseOperation::kPROD);

@@ -13,38 +13,19 @@ namespace
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::UnaryOperation;
 
-constexpr int64_t kMaxGrid{int64_t{1} << 22};
-
-//! Points −1 … 1 along an axis: the middles of elements, or with `corners` those of the outermost at −1 and 1.
+//! Points −1 … 1 along an axis: the middles of elements, or with `corners` those of the outermost at −1 and 1; of one
+//! element alone, 0.
 double pointOf(int64_t i, int64_t extent, bool corners)
 {
-    auto const x = static_cast<double>(i);
-    auto const length = static_cast<double>(extent);
-    if (corners)
-    {
-        return extent == 1 ? 0.0 : 2.0 * x / (length - 1.0) - 1.0;
-    }
-    return (2.0 * x + 1.0) / length - 1.0;
+    int64_t const intervals = corners ? std::max<int64_t>(extent - 1, 1) : extent;
+    return static_cast<double>(2 * i + 1 - extent) / static_cast<double>(intervals);
 }
 
-//! theta [n, axes, axes + 1] times every point of the grid with a 1 behind it.
-Outputs importAffineGrid(Node& node)
+//! Every point [1, points, axes + 1] of a grid whose extents are known, the innermost axis first, with a 1 behind it.
+Value knownGrid(Node& node, Shape const& spatial, bool corners, DataType type)
 {
-    Value const theta = node.in(0);
-    Shape const size = node.integers(1, "size");
-    bool const corners = node.intOr("align_corners", 0) != 0;
-    auto const axes = static_cast<int64_t>(size.size()) - 2;
-    if (axes < 2 || axes > 3 || std::any_of(size.begin(), size.end(), [](int64_t extent) { return extent < 1; }))
-    {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("AffineGrid of size {}", shapeText(size)));
-    }
-    Shape const spatial(size.begin() + 2, size.end());
     int64_t const points = volumeOf(spatial);
-    if (points > kMaxGrid)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, fmt::format("AffineGrid of {} points", points));
-    }
-    std::vector<double> grid; // [points, axes + 1], the innermost axis first.
+    std::vector<double> grid;
     for (int64_t point = 0; point < points; ++point)
     {
         int64_t rest = point;
@@ -55,7 +36,59 @@ Outputs importAffineGrid(Node& node)
         }
         grid.push_back(1.0);
     }
-    Value const base = node.numbers(grid, {1, points, axes + 1}, theta.type());
+    return node.numbers(grid, {1, points, static_cast<int64_t>(spatial.size()) + 1}, type);
+}
+
+//! The points along an axis, [extent].
+Value pointsAlong(Node& node, Extent const& extent, bool corners, DataType type)
+{
+    Extent const intervals = corners ? larger(node, subtract(node, extent, 1), 1) : extent;
+    Value const numerators = range(node, extent, subtract(node, 1, extent), 2);
+    Value const real = node.cast(numerators, type);
+    return node.binary(real, node.cast(tensorOf(node, Extents{intervals}), type), ElementWiseOperation::kDIV);
+}
+
+//! The same of extents that only the run knows, or of a large grid.
+Value grid(Node& node, Extents const& spatial, bool corners, DataType type)
+{
+    Extents column = spatial;
+    column.emplace_back(1);
+    auto const axes = static_cast<int32_t>(spatial.size());
+    std::vector<nvinfer1::ITensor*> columns;
+    for (int32_t axis = axes; axis-- > 0;)
+    {
+        std::vector<int32_t> others(static_cast<size_t>(axes) + 1);
+        std::iota(others.begin(), others.end(), 0);
+        others.erase(others.begin() + axis);
+        Value const points = pointsAlong(node, spatial[static_cast<size_t>(axis)], corners, type);
+        columns.push_back(&node.tensor(expandTo(node, node.unsqueeze(points, others), column)));
+    }
+    columns.push_back(&node.tensor(expandTo(node, node.scalar(1.0, type, axes + 1), column)));
+    nvinfer1::IConcatenationLayer* const layer =
+        node.added(node.api().addConcatenation(columns.data(), static_cast<int32_t>(columns.size())), "grid");
+    layer->setAxis(axes);
+    return reshapeTo(node, layer->getOutput(0), {1, product(node, spatial), axes + 1});
+}
+
+//! theta [n, axes, axes + 1] times every point of the grid with a 1 behind it.
+Outputs importAffineGrid(Node& node)
+{
+    constexpr int64_t kMaxKnown{4096}; // As constants; what is larger is made by layers.
+    Value const theta = node.in(0);
+    Extents const size = elementsOf(node, node.in(1));
+    bool const corners = node.intOr("align_corners", 0) != 0;
+    auto const axes = static_cast<int64_t>(size.size()) - 2;
+    auto const isNone = [](Extent const& extent) { return extent.known && *extent.known < 1; };
+    if (axes < 2 || axes > 3 || std::any_of(size.begin(), size.end(), isNone))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("AffineGrid of {} extents, of which the least may be 1: four or five are taken", size.size()));
+    }
+    Extents const spatial(size.begin() + 2, size.end());
+    bool const isKnown = areKnown(spatial) && volumeOf(knownOf(spatial)) <= kMaxKnown;
+    DataType const type = theta.type();
+    Value const base = isKnown ? knownGrid(node, knownOf(spatial), corners, type)
+                               : node.cast(grid(node, spatial, corners, wideOf(type)), type);
     Value const moved = node.output(node.api().addMatrixMultiply(node.tensor(base), nvinfer1::MatrixOperation::kNONE,
                                         node.tensor(theta), nvinfer1::MatrixOperation::kTRANSPOSE),
         "points");

@@ -5,7 +5,13 @@
 #include "api/network/layers_by_hand.h"
 #include "api/network/network.h"
 #include "base/knobs.h"
+#include "layers/bit_cast.h"
+#include "layers/determinant.h"
 #include "layers/recurrent_network.h"
+#include "layers/remainder.h"
+#include "layers/row_order.h"
+
+#include <algorithm>
 
 namespace tenon::api
 {
@@ -54,6 +60,19 @@ nvinfer1::ILayer* addRecurrentNetwork(Network& network, TenonRecurrentNetwork co
         });
 }
 
+//! A layer of our own; null after a report.
+void* addOwn(
+    char const* call, LayerPtr fields, int32_t outputs, void* network, std::initializer_list<void*> inputs) noexcept
+{
+    std::vector<nvinfer1::ITensor const*> tensors;
+    for (void* const input : inputs)
+        tensors.push_back(static_cast<nvinfer1::ITensor const*>(input));
+    if (network == nullptr || std::ranges::find(tensors, nullptr) != tensors.end())
+        return nullptr;
+    return Network::of(*static_cast<nvinfer1::INetworkDefinition*>(network))
+        .addOwnLayer(call, std::move(fields), outputs, tensors);
+}
+
 //! Whether it is such a layer.
 template <typename L>
 bool takesZeroPoint(LayerBase& given, int32_t zeroPoint)
@@ -90,6 +109,28 @@ void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recur
         return nullptr;
     return tenon::api::addRecurrentNetwork(
         tenon::api::Network::of(*static_cast<nvinfer1::INetworkDefinition*>(network)), *recurrence);
+}
+
+void* tenonAddDeterminant(void* network, void* x) noexcept
+{
+    return tenon::api::addOwn("tenonAddDeterminant", tenon::makeLayer(tenon::Determinant{}), 1, network, {x});
+}
+
+void* tenonAddRowOrder(void* network, void* x) noexcept
+{
+    return tenon::api::addOwn("tenonAddRowOrder", tenon::makeLayer(tenon::RowOrder{}), 2, network, {x});
+}
+
+void* tenonAddRemainder(void* network, void* a, void* b, int32_t isFloored) noexcept
+{
+    return tenon::api::addOwn(
+        "tenonAddRemainder", tenon::makeLayer(tenon::Remainder{isFloored != 0}), 1, network, {a, b});
+}
+
+void* tenonAddBitCast(void* network, void* x, int32_t toType) noexcept
+{
+    auto const type = static_cast<tenon::DType>(toType);
+    return tenon::api::addOwn("tenonAddBitCast", tenon::makeLayer(tenon::BitCast{type}), 1, network, {x});
 }
 
 int32_t tenonSetZeroPoint(void* layer, int32_t zeroPoint) noexcept

@@ -277,6 +277,9 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
     //! Null inputs are absent. For tenonAddRecurrentNetwork.
     nvinfer1::ILayer* addRecurrentNetwork(RecurrentNetwork fields, std::vector<ITensor const*> const& inputs) noexcept;
+    //! For the call of that name.
+    nvinfer1::ILayer* addOwnLayer(
+        char const* call, LayerPtr fields, int32_t outputs, std::vector<ITensor const*> const& inputs) noexcept;
     nvinfer1::IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept override;
     nvinfer1::INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept override;
     nvinfer1::INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,

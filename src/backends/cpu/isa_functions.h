@@ -23,6 +23,8 @@
     /* Elements [first, last) of the output, in its order. */                                                          \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
     Row(void, runIntegerReduction, (IntegerReduction const& reduction, ReductionShare const& share))                   \
+    /* Of a row-major matrix, which is overwritten. */                                                                 \
+    Row(double, determinantOf, (double* matrix, int64_t size))                                                         \
     /* Of AVX512-BF16, which the machine must have. */                                                                 \
     Row(bool, bfloatDotsAreFaster, ())                                                                                 \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \
