@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -606,6 +607,19 @@ def test_build_writes_through_what_is_no_file(model: pathlib.Path, tmp_path: pat
     folder.mkdir()
     assert "cannot write" in tenon("build", model, "-o", folder, "--shapes", RANGE, status=1).stderr
     assert folder.is_dir()
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this machine has no files in memory")
+def test_files_in_memory_are_files(model: pathlib.Path) -> None:
+    """Below /dev stands what is written through, but for these."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        plan = pathlib.Path(folder) / "a.plan"
+        for _ in range(2):  # There is none before, and it is replaced.
+            assert str(plan) in tenon("build", model, "-o", plan, "--shapes", RANGE).stdout
+        assert [path.name for path in pathlib.Path(folder).iterdir()] == ["a.plan"]
+        assert "y: 2x8" in tenon("run", plan).stdout
+    refused = tenon("build", model, "-o", "/dev/no-such-stream", "--shapes", RANGE, status=1)
+    assert "there is no such stream or device" in refused.stderr
 
 
 def test_build_replaces_what_a_link_names(model: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -45,8 +45,8 @@ std::vector<char> readFile(std::string const& path)
 
 bool isWrittenThrough(std::string const& path)
 {
-    // Names of open files, too: one that is replaced is no longer the file that is open.
-    if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+    // Names of open files, too: one that is replaced is no longer the file that is open. Those in memory are plain.
+    if ((path.starts_with("/dev/") && !path.starts_with("/dev/shm/")) || path.starts_with("/proc/"))
         return true;
     std::error_code problem;
     std::filesystem::file_status const status = std::filesystem::status(path, problem);
