@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import ray
 import ray.data
+import tensorrt as trt
 from tenon.serving.ray import Batches
 
 X = np.random.default_rng(5).standard_normal((2000, 8), np.float32)
@@ -83,3 +84,20 @@ def test_what_does_not_fit_is_refused_by_column(batches: Batches, plan: pathlib.
 
 def test_no_rows_give_no_rows(batches: Batches) -> None:
     assert batches({"x": X[:0], "number": np.arange(0)})["y"].shape == (0, 4)
+
+
+def test_an_engine_whose_rows_are_not_those_of_the_batch_is_refused(tmp_path: pathlib.Path) -> None:
+    """y = x', whose rows are as many as those of a batch of eight by chance."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_shuffle(network.add_input("x", trt.float32, (-1, 8)))
+    layer.first_transpose = (1, 0)
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    profile = builder.create_optimization_profile()
+    profile.set_shape("x", (1, 8), (8, 8), (8, 8))
+    config.add_optimization_profile(profile)
+    (tmp_path / "plan").write_bytes(builder.build_serialized_network(network, config))
+    with pytest.raises(ValueError, match="output 'y' .* axis 0 is not the batch"):
+        Batches(tmp_path / "plan")

@@ -85,7 +85,7 @@ def test_replicas_of_a_node_have_a_plan_once(small: pathlib.Path) -> None:
 class Actor:
     def threads(self, plan: pathlib.Path) -> tuple[int, int]:
         """Of its engine's runs, and of its pools."""
-        return Loaded("small", plan, False, {}).runtime.max_threads, threads()
+        return Loaded("small", plan, False, lambda _: {}).runtime.max_threads, threads()
 
 
 @pytest.mark.parametrize("cpus, count", [(0.5, 1), (1, 1), (3, 3)])

@@ -3,11 +3,19 @@
 from collections.abc import Mapping
 
 import numpy as np
+import tenon
 
 from ..errors import BadRequest
+from ..ports import ports_of
 from .loading import Loaded, Plan
 
 Columns = dict[str, np.ndarray]
+
+
+def _settings(engine: tenon.ICudaEngine) -> dict[str, int]:
+    """Each run is of one batch: with room for more the pool asks whether axis 0 is the batch, where it is dynamic."""
+    inputs = ports_of(engine, tenon.TensorIOMode.INPUT)
+    return {"max_batch": 2} if all(port.shape and port.shape[0] < 0 for port in inputs.values()) else {}
 
 
 class Batches:
@@ -22,7 +30,7 @@ class Batches:
     """
 
     def __init__(self, plan: Plan, *, columns: Mapping[str, str] | None = None, allow_code: bool = False) -> None:
-        self._loaded = Loaded("batches", plan, allow_code, {})
+        self._loaded = Loaded("batches", plan, allow_code, _settings)
         self._pool = self._loaded.pool
         self._columns = {name: name for name in self._pool.inputs} | dict(columns or {})
         for name in self._columns:

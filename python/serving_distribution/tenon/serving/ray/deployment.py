@@ -21,7 +21,7 @@ class Replica:
     """What runs in each process: an engine per model, each behind a pool."""
 
     def __init__(self, plans: Mapping[str, Plan], settings: dict[str, Any], allows_code: bool) -> None:
-        self._models = {name: Loaded(name, plan, allows_code, settings) for name, plan in plans.items()}
+        self._models = {name: Loaded(name, plan, allows_code, lambda _: settings) for name, plan in plans.items()}
         self._protocol = Protocol({name: loaded.pool for name, loaded in self._models.items()})
 
     async def infer(self, inputs: Mapping[str, np.ndarray], model: str = "", timeout: float | None = None) -> Outputs:

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import socket
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ray
@@ -21,7 +22,9 @@ Plan = Source | ray.ObjectRef
 class Loaded:
     """An engine behind a pool, and the memory that its plan is in."""
 
-    def __init__(self, name: str, plan: Plan, allows_code: bool, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, plan: Plan, allows_code: bool, settings: Callable[[tenon.ICudaEngine], Mapping[str, Any]]
+    ) -> None:
         where = f"[model '{name}'] {_told(plan)}"
         words = Words()
         self.runtime = runtime = tenon.Runtime(words)
@@ -36,7 +39,7 @@ class Loaded:
         if engine is None:
             raise Unusable(f"{where}: {'; '.join(words.errors)}")
         try:
-            self.pool = Pool(engine, **settings)
+            self.pool = Pool(engine, **settings(engine))
         except RunFailed as error:
             raise Unusable(f"{where}: {error}: {'; '.join(words.errors)}") from None
 
