@@ -138,7 +138,7 @@ sanitize-threads: setup ## Thread tests under ThreadSanitizer: the team, context
 
 soak: build models ## Long runs: contexts side by side, fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
 	@TENON_SOAK_MODELS=$(BUILD)/models TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
-	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
+	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$(if $(SHORT),1,$$(date +%s)) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py tests/soak/soak_counts.py $(if $(SHORT),,tests/soak/soak_wheels.py)
 
 fuzz: program ## Changed ONNX models, parsed, built and run: 100,000 of them or 30 minutes (MODELS=…, MINUTES=…).

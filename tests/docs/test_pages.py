@@ -46,6 +46,7 @@ ELSEWHERE = {
         "import Batches": "tests/serving/on_ray/test_ray_data.py",
         "podman build": "tests/serving/server/test_kserve.py",
         "kind: InferenceService": "tests/serving/server/test_kserve.py",
+        "serve_pages.py": "tests/serving/on_ray/test_serve_pages.py",
     },
     "docs/TOOLS.md": {"pip install polygraphy": "tools/polygraphy_table"},
 }

@@ -335,9 +335,8 @@ TEST(Refusals, extentsOfInputsBelowMinusOne)
         model.node("Relu", {"x"}, {"y"});
         Reading reading;
         EXPECT_EQ(reading.parse(model), extent == -1);
-        if (extent != -1)
-            EXPECT_THAT(
-                reading.errors(), HasSubstr("input 'x' has the extent " + std::to_string(extent) + " on axis 1"));
+        std::string const refusal = "input 'x' has the extent " + std::to_string(extent) + " on axis 1";
+        EXPECT_THAT(reading.errors(), HasSubstr(extent == -1 ? std::string{} : refusal));
     }
 }
 
