@@ -24,6 +24,8 @@ Result<std::vector<HostTensor>> RaggedSoftMax::reference(HostTensors const& in) 
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));
     HostTensor const& x = *in[0];
+    if (x.count() == 0) // Rows of no elements are none to divide by.
+        return oneOutput(std::move(out));
     Lanes const rows{x.extents, x.extents.size() - 1};
     rows.forEach([&](int64_t first) {
         int64_t const length = std::clamp<int64_t>(in[1]->integer(first / rows.length), 0, rows.length);

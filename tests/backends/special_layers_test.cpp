@@ -103,6 +103,18 @@ TEST(CpuRaggedSoftMax, everyLengthOfARow)
             "rows");
 }
 
+TEST(CpuRaggedSoftMax, rowsOfNoElements)
+{
+    for (std::vector<int64_t> const& extents : {std::vector<int64_t>{2, 3, 0}, {0, 3, 4}})
+    {
+        std::vector<int64_t> bounds = extents;
+        bounds.back() = 1;
+        std::vector<int64_t> const values(static_cast<size_t>(bounds[0] * bounds[1]), 1);
+        expectKernels(
+            RaggedSoftMax{}, {input(randomTensor(extents)), input(lengths(bounds, values, DType::kINT32))}, "rows");
+    }
+}
+
 TEST(CpuNMS, formatsLimitsAndClasses)
 {
     using nvinfer1::BoundingBoxFormat;
