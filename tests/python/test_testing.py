@@ -297,7 +297,7 @@ def forked(program: str, *arguments: str) -> subprocess.CompletedProcess:
         "from tenon import testing\n"
         "fork, mine, alone = multiprocessing.get_context('fork'), os.getpid(), threading.Lock()\n"
         "def child(end=None):\n"
-        "    with alone:  # Starting a process collects those of other threads, whose join() then has no code to tell.\n"
+        "    with alone:  # Starting a process collects those of other threads: their join() has no code to tell.\n"
         "        process = fork.Process(target=end or (lambda: None)); process.start(); process.join()\n"
         "        assert process.exitcode == (0 if end is None else 3), process.exitcode\n"
         "def with_enqueue(function):\n"
