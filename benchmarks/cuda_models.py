@@ -71,9 +71,8 @@ def graph(row: str, models: pathlib.Path) -> pathlib.Path:
         onnx.save(cuda_quantized.Encoder(BERT_LARGE["num_hidden_layers"], length).model(length), path)
         return path
     import torch
-    import torchvision
 
-    model = getattr(torchvision.models, name)(weights=None).eval()
+    model = image_network(name)
     names = {"input_names": ["input"], "output_names": ["output"]}
     batches = {"dynamic_axes": {"input": {0: "N"}, "output": {0: "N"}}}
     torch.onnx.export(
@@ -158,6 +157,22 @@ def timed_plan(row: str, models: pathlib.Path) -> dict[str, object]:
         return {"ms": device_time(call)}
 
 
+def image_network(name: str) -> object:
+    """torchvision's, with batch norms that know random images: without, values vanish in float16."""
+    import torch
+    import torchvision
+
+    torch.manual_seed(1)
+    model = getattr(torchvision.models, name)(weights=None)
+    norms = [each for each in model.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    for each in norms:
+        each.momentum = None  # The mean over all that it sees.
+    if norms:
+        with torch.no_grad():
+            model.train()(torch.randn(8, 3, IMAGE, IMAGE))
+    return model.eval()
+
+
 def network(name: str) -> object:
     import torch
 
@@ -165,10 +180,7 @@ def network(name: str) -> object:
         from transformers import BertConfig, BertModel
 
         return BertModel(BertConfig(**(BERT_LARGE if name == "bert_large" else {}))).eval().half().cuda()
-    import torchvision
-
-    made = getattr(torchvision.models, name)(weights=None).eval().half().cuda()
-    return made.to(memory_format=torch.channels_last)
+    return image_network(name).half().cuda().to(memory_format=torch.channels_last)
 
 
 def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
