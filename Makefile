@@ -76,9 +76,9 @@ models: setup ## Fill the model graphs with seeded weights (into build/models).
 demo: libraries ## Read a scanned page: IMAGE=… for one of your own.
 	@$(PYTHON) examples/ocr/read_page.py $(if $(IMAGE),--image "$(IMAGE)")
 
-test: build models ## Run all tests.
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
-	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
+test: build models ## Run all tests: what fails by chance runs once more and is named (STRICT=1: fails).
+	@tools/once_more ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@tools/once_more $(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
 serving-environment: program # With KServe, Ray and Triton's client: build/serving-env.
 	@cat $(SERVING) | cmp -s - $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
@@ -87,7 +87,7 @@ serving-environment: program # With KServe, Ray and Triton's client: build/servi
 
 serving-test: serving-environment ## The tests of servers, Ray and KServe, in an environment of their own: SHORT=1 for faults.
 	@export PYTHONPATH=$(abspath $(BUILD))/python; for part in $(SERVING_TESTS); do \
-	    timeout $(if $(SHORT),2700,5400) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
+	    timeout $(if $(SHORT),2700,5400) tools/once_more $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py
