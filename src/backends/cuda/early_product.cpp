@@ -46,6 +46,7 @@ struct EarlyCode
     bool hasBias{false};
     bool hasExtra{false};
     bool isNormalized{false};
+    double hidden{0.0}; //!< Of its time, in runs.
 };
 
 class EarlyProduct final : public CudaPrepared
@@ -63,9 +64,7 @@ class EarlyProduct final : public CudaPrepared
     }
     double hidden() const noexcept override
     {
-        // Edges were measured to save 1.2 to 2.5, for 128 to 384 rows: the least, with which networks were measured.
-        constexpr double kOfTheLaunch{1.2};
-        return kOfTheLaunch;
+        return mCode.hidden;
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -167,7 +166,8 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,
-        .isNormalized = form.isNormalized};
+        .isNormalized = form.isNormalized,
+        .hidden = hiddenByEdges(device)};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
     return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(of.otherwise)),
         {product.epilogue, of.own.steps.size()}, inputs, out);

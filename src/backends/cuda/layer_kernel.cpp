@@ -90,4 +90,11 @@ std::vector<Layout> plainLayouts(int32_t rank)
     return rank >= 3 ? std::vector{Layout::kLinear, Layout::kChannelsLast} : std::vector{Layout::kLinear};
 }
 
+double hiddenByEdges(CudaDevice const& device) noexcept
+{
+    constexpr int32_t kMajorOfEdges{9};
+    constexpr double kOfTheLaunch{1.2};
+    return device.model().major >= kMajorOfEdges ? kOfTheLaunch : 0.0;
+}
+
 } // namespace tenon::cuda
