@@ -3,6 +3,7 @@
 // name.
 #include "backends/rows.h"
 #include "cuda/fake_device.h"
+#include "device/cuda/cuda_kernel.h"
 #include "ir/host_tensor.h"
 #include "layers/attention.h"
 #include "layers/channel_gate.h"
@@ -133,6 +134,7 @@ std::vector<Family> families()
     constexpr Layout kRows{Layout::kLinear};
     return {
         {"early tiles", 0, shared(MatrixMultiply{}), matrices, 20, 128, matrixResult, kRows, "sm_89"},
+        {"small tiles", 4, shared(MatrixMultiply{}), matrices, 20, 40, matrixResult, kRows, "sm_75"},
         {"large tiles", 3, shared(MatrixMultiply{}), matrices, 20, 1 << 18, matrixResult, kRows, "sm_100"},
         {"normalized tiles", 0, shared(NormalizedProduct{}), normalized, 20, 128, matrixResult, kRows, {}},
         {"early tiles", 0, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 16, windowResult, kLast, "sm_89"},
@@ -261,6 +263,11 @@ class FamilyStep
         return Done{};
     }
 
+    double hidden() const noexcept
+    {
+        return cudaPrepared(*mPrepared).hidden();
+    }
+
   private:
     FamilyStep() = default;
     Result<Done> allocate(size_t bytes)
@@ -335,6 +342,21 @@ TEST(KernelFamilies, shapesOfOneFormShareATextAndItsModule)
         auto const second = makeAndRun(family, family.rows + 16);
         ASSERT_TRUE(second) << second.error().message;
         EXPECT_EQ(tenonFakeCallsOf("cuModuleLoadDataEx"), before);
+    }
+}
+
+//! Kernels whose weights come before they wait hide their launch behind the one in front.
+TEST(KernelFamilies, trialsOfEarlyKernelsAreTakenForWhatRunsSee)
+{
+    std::set<std::string> const early{"early tiles", "normalized tiles", "small tiles", "depthwise"};
+    for (Family const& family : families())
+    {
+        SCOPED_TRACE(nameOfFamily(family));
+        auto const spec = specOf(family, family.rows);
+        ASSERT_TRUE(spec) << spec.error().message;
+        auto const step = FamilyStep::make(family, *spec, family.rows);
+        ASSERT_TRUE(step) << step.error().message;
+        EXPECT_EQ((*step)->hidden() > 0.0, early.contains(family.candidate));
     }
 }
 

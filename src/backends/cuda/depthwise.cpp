@@ -25,11 +25,16 @@ struct DepthwisePlan
 class DepthwiseStep final : public CudaPrepared
 {
   public:
-    DepthwiseStep(DepthwisePlan wide, DepthwisePlan odd, EpilogueOperands extras)
+    DepthwiseStep(DepthwisePlan wide, DepthwisePlan odd, EpilogueOperands extras, double hidden)
         : mWide{wide},
           mOdd{odd},
-          mExtras{extras}
+          mExtras{extras},
+          mHidden{hidden}
     {
+    }
+    double hidden() const noexcept override
+    {
+        return mHidden;
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -49,6 +54,7 @@ class DepthwiseStep final : public CudaPrepared
     DepthwisePlan mWide; //!< No code: channels are no multiple of the vectors.
     DepthwisePlan mOdd;
     EpilogueOperands mExtras;
+    double mHidden;
 };
 
 //! Lanes along channels that waste few, and strips beside them up to a block.
@@ -179,7 +185,8 @@ class DepthwiseKernel final : public LayerKernel
                 TENON_TRY(allowShared(device(), wide.code, static_cast<unsigned>(mostStaged(device()))));
             }
         }
-        return std::shared_ptr<Prepared const>{std::make_shared<DepthwiseStep>(wide, odd, extras)};
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<DepthwiseStep>(wide, odd, extras, isConstant(1) ? hiddenByEdges(device()) : 0.0)};
     }
 
   private:

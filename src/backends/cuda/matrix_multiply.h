@@ -41,16 +41,22 @@ class ProductStep final : public CudaPrepared
   public:
     using Adapt = void(Params&);
 
-    //! `adapt`: to the addresses of a call; may be null. `gate`: the input with factors; 0: there are none.
-    ProductStep(
-        Params const& params, Grid const& grid, void* code, size_t extras = 0, Adapt* adapt = nullptr, size_t gate = 0)
+    //! `adapt`: to the addresses of a call; may be null. `gate`: the input with factors; 0: there are none. `hidden`:
+    //! what of its time runs do not see.
+    ProductStep(Params const& params, Grid const& grid, void* code, size_t extras = 0, Adapt* adapt = nullptr,
+        size_t gate = 0, double hidden = 0.0)
         : mParams{params},
           mGrid{grid},
           mCode{code},
           mExtras{extras},
           mAdapt{adapt},
-          mGate{gate}
+          mGate{gate},
+          mHidden{hidden}
     {
+    }
+    double hidden() const noexcept override
+    {
+        return mHidden;
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -76,6 +82,7 @@ class ProductStep final : public CudaPrepared
     size_t mExtras;
     Adapt* mAdapt;
     size_t mGate;
+    double mHidden;
 };
 
 //! By tiles in shared memory, without a library and without the epilogue.

@@ -153,7 +153,8 @@ Result<std::shared_ptr<Prepared const>> smallTiles(CudaDevice const& device, LtS
         .block = static_cast<unsigned>(tile.threads()),
         .sharedBytes = shared};
     return std::shared_ptr<Prepared const>{std::make_shared<ProductStep<SmallTilesParams>>(smallParams(shape, of, tile),
-        grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles, of.gate ? of.gate->input : 0)};
+        grid, code, static_cast<size_t>(epilogue.extraInputs()), narrowTiles, of.gate ? of.gate->input : 0,
+        of.isConstantB ? hiddenByEdges(device) : 0.0)};
 }
 } // namespace
 
