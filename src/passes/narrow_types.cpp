@@ -37,6 +37,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace tenon
 {
@@ -107,14 +108,27 @@ float const* floatsOf(Constant const& constant) noexcept
     return static_cast<float const*>(constant.data);
 }
 
-//! Whether the type has no number for an element but zero, or infinity where that makes a difference.
+double smallestNormalOf(DType type) noexcept
+{
+    return type == DType::kHALF ? 0x1p-14 : 0x1p-126;
+}
+
+//! Whether the type has no number for an element but zero, or infinity where that makes a difference. Of a tensor that
+//! is added or chosen from, some elements may be next to nothing among others, as a few of many weights are; all of
+//! them, as in an epsilon, are something.
 bool isOutOfRange(Constant const& constant, DType type, bool isClamped)
 {
-    return std::any_of(floatsOf(constant), floatsOf(constant) + constant.count(), [&](float element) {
-        double const size = std::abs(static_cast<double>(element));
-        bool const isTooLarge = size > largestOf(type) && std::isfinite(element);
-        return (size > 0.0 && size < smallestOf(type)) || (isTooLarge && !isClamped);
-    });
+    bool hasTiny{false};
+    bool hasPlain{false};
+    for (int64_t i = 0; i < constant.count(); ++i)
+    {
+        double const size = std::abs(static_cast<double>(floatsOf(constant)[i]));
+        if (size > largestOf(type) && std::isfinite(size) && !isClamped)
+            return true;
+        hasTiny = hasTiny || (size > 0.0 && size < smallestOf(type));
+        hasPlain = hasPlain || (size >= smallestNormalOf(type) && size <= largestOf(type));
+    }
+    return hasTiny && !(isClamped && hasPlain);
 }
 
 //! Finite elements stay so.
@@ -225,8 +239,11 @@ class Narrower
             layer.toType = mRequest.type;
             return patch.add(layer, made->inputs);
         }
-        if (mayClamp(*node.layer)) // Masks are the lowest number of float32.
+        if (isProduct(*node.layer))
+            mFactors.insert(value);
+        else if (mayClamp(*node.layer) && !mFactors.contains(value))
         {
+            // Masks are the lowest number of float32.
             auto const most = static_cast<float>(largestOf(mRequest.type));
             value = patch.add(
                 Activation{.activationType = nvinfer1::ActivationType::kCLIP, .alpha = -most, .beta = most}, {value});
@@ -265,6 +282,7 @@ class Narrower
     Graph& mGraph;
     NarrowRequest const& mRequest;
     std::map<ValueId, ValueId> mConstants;
+    std::set<ValueId> mFactors; //!< Of products, cast for them: what is out of range is infinite there, and no mask.
     size_t mCount{0};
 };
 } // namespace

@@ -113,6 +113,39 @@ TEST(Narrow, constantsKeepWhatTheyMean)
     EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "-3.4e38"), 2U); // A mask: the lowest number does.
 }
 
+//! A learned table that is added has an element near zero now and then; an epsilon is near zero as a whole.
+TEST(Narrow, someElementsNextToNothingAmongOthersMayBeNothing)
+{
+    auto const count = [](int32_t operation, std::string const& elements) {
+        Graph graph = parsed("input %x : float32[N,3]\nconst %w : float32[3,3] = random(1)\nconst %k : float32[1,3] = "
+            + elements + "\n%m = MatrixMultiply(%x, %w)\n%e = ElementWise(%m, %k) {Operation="
+            + std::to_string(operation) + "}\noutput %e\n");
+        return narrowTypes(graph, {});
+    };
+    constexpr int32_t kSum{0};
+    constexpr int32_t kProduct{1};
+    EXPECT_EQ(count(kSum, "[0.5, 1e-9, -0.02]"), 2U);
+    EXPECT_EQ(count(kSum, "[1e-9, -1e-10, 0]"), 1U);
+    EXPECT_EQ(count(kSum, "[1e-9, 1e-6, 0]"), 1U); // The other has few digits left, too.
+    EXPECT_EQ(count(kProduct, "[0.5, 1e-9, -0.02]"), 1U);
+}
+
+//! What a norm gives is cast once, for the product and for the sum behind it.
+TEST(Narrow, operandsOfProductsAreCastOnceForSumsToo)
+{
+    Graph graph = parsed(R"(
+input %x : float32[N,4]
+const %w : float32[4,4] = random(1)
+%n = Activation(%x) {ActivationType=2}
+%m = MatrixMultiply(%n, %w)
+%s = ElementWise(%m, %n) {Operation=0}
+output %s
+)");
+    EXPECT_EQ(narrowTypes(graph, {}), 2U);
+    std::string const text = print(graph, {.types = false, .names = false});
+    EXPECT_EQ(text.find("65504"), std::string::npos) << text;
+}
+
 TEST(Narrow, productsKeepWeightsThatAreTooLarge)
 {
     for (std::string const weight : {"70000", "-70000", "65504", "1e-9"})
