@@ -7,7 +7,8 @@ bert_large is cuda_quantized.py's encoder without a mask; what tests/models has 
 PyTorch: torchvision's and transformers' networks, channels last for images, eager in a CUDA graph and
 `torch.compile(mode="reduce-overhead")`. Random data; times are of bursts of runs that wait for each other alone.
 A row is (model, batch, sequence length).
-PyTorch's rows are prepared side by side by processes of their own, and timed one after the other under --lock.
+PyTorch's rows are prepared side by side by processes of their own, and timed one after the other when all are ready:
+who prepares shares --lock, who times has it alone, as compilers' trials beside a row had made it half as slow again.
 
     cuda_models.py BUILD MODELS [--rows resnet50:1,bert_base:1x128] [--engines tenon,torch] [--json FILE]
 """
@@ -184,6 +185,8 @@ def network(name: str) -> object:
 
 
 def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
+    busy = lock.open("w")
+    fcntl.flock(busy, fcntl.LOCK_SH)
     import torch
 
     name, batch, length = extents(row)
@@ -212,8 +215,9 @@ def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
             result["compile_s"] = time.time() - started
         except Exception as error:  # noqa: BLE001 (whatever the compiler raises, eager is still to be timed)
             result["error"] = repr(error)[:300]
-        with lock.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(busy, fcntl.LOCK_UN)
+        with busy:
+            fcntl.flock(busy, fcntl.LOCK_EX)
             result["eager_ms"] = device_time(captured.replay)
             if "compile_s" in result:
                 result["compile_ms"] = device_time(lambda: compiled(*given))
@@ -273,7 +277,9 @@ def main() -> None:
     parser.add_argument("models", type=pathlib.Path, help="folder for models")
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--engines", default="torch,tenon")
-    parser.add_argument("--lock", type=pathlib.Path, help="file that whoever times holds; default: MODELS/timing.lock")
+    parser.add_argument(
+        "--lock", type=pathlib.Path, help="file whose lock whoever times holds; default: MODELS/timing.lock"
+    )
     parser.add_argument("--limit", type=int, default=180, help="seconds of a build")
     parser.add_argument("--torch-limit", type=int, default=600, help="seconds of PyTorch's rows")
     parser.add_argument("--json", type=pathlib.Path)
