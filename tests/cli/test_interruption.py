@@ -35,9 +35,10 @@ def long_plan(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return path.with_suffix(".plan")
 
 
-def cpu_seconds(pid: int) -> float:
+def state_of(pid: int) -> tuple[str, float]:
+    """What a process does, which nobody has waited for, and the seconds that it has computed."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return fields[0], (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def ended_children_seconds() -> float:
@@ -60,8 +61,8 @@ def interrupted(
         end = time.monotonic() + PATIENCE
         while process.poll() is None and not is_time(process) and time.monotonic() < end:
             time.sleep(0.001)
-        spent = cpu_seconds(process.pid)
         before = ended_children_seconds()
+        spent = 0.0 if process.poll() is not None else state_of(process.pid)[1]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
         return process.returncode, out, err, ended_children_seconds() - before - spent
@@ -71,7 +72,7 @@ def interrupted(
 
 def after(seconds: float) -> Callable[[subprocess.Popen], bool]:
     """Once the program has computed for so long."""
-    return lambda process: cpu_seconds(process.pid) >= seconds
+    return lambda process: state_of(process.pid)[1] >= seconds
 
 
 INTERRUPTED = (130, "", "tenon: interrupted\n")
@@ -108,9 +109,10 @@ def test_run_and_bench_end_while_they_prepare_and_within_a_run(
 
 
 def is_waiting(process: subprocess.Popen) -> bool:
-    """For a pipe that nobody has at its other end, a second later: the program has nothing else to do."""
+    """For a pipe that nobody has at its other end: it has slept for a second, and has nothing else to do."""
+    before = state_of(process.pid)
     time.sleep(1.0)
-    return process.poll() is None
+    return process.poll() is None and before[0] == "S" and before == state_of(process.pid)
 
 
 @pytest.mark.parametrize("command", [["run", "--input"], ["verify", "--input"], ["run", "--outputs"]])

@@ -531,6 +531,17 @@ print(calls, stream.is_done())
     assert said == "interrupted [] False\n['work'] True\n"
 
 
+def wait_until_it_sleeps(process: int) -> None:
+    """Until its main thread has slept for 0.3 s: it waits for somebody, and not for a processor or a disk."""
+    end, last, since = time.monotonic() + 600, ["R"], time.monotonic()
+    while time.monotonic() < end and time.monotonic() - since < 0.3:
+        time.sleep(0.01)
+        fields = pathlib.Path(f"/proc/{process}/task/{process}/stat").read_text().rpartition(")")[2].split()
+        now = [fields[0], *fields[11:13]]  # Its state, and the ticks that it has computed.
+        if now != last or now[0] != "S":
+            last, since = now, time.monotonic()
+
+
 def interrupted_at_its_end(site: pathlib.Path, code: str) -> str:
     """What a script says that is interrupted while it waits at its end for the work of streams."""
     head = f"import site; site.addsitedir({str(site)!r})\n"
@@ -546,7 +557,7 @@ def interrupted_at_its_end(site: pathlib.Path, code: str) -> str:
         assert child.stdout is not None
         first = child.stdout.readline()
         assert "ending" in first, first + child.stdout.read()
-        time.sleep(0.3)
+        wait_until_it_sleeps(child.pid)
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate(timeout=600)
         assert child.returncode == 0, f"exit status {child.returncode}\n{said}"

@@ -183,12 +183,15 @@ for _ in range(100):
     value = network.add_softmax(value).get_output(0)
 network.mark_output(value)
 engine = builder.build_engine_with_config(network, builder.create_builder_config())
-start, spent = time.monotonic(), time.process_time()
-assert tenon.verify(engine)["ok"]
-whole, work = time.monotonic() - start, time.process_time() - spent
+whole, work = [], []
+for _ in range(3):  # Other programs may hold up one of them: a tenth of that could be all of another.
+    start, spent = time.monotonic(), time.process_time()
+    assert tenon.verify(engine)["ok"]
+    whole.append(time.monotonic() - start)
+    work.append(time.process_time() - spent)
 shares = []
 for _ in range(20):  # The signal may be late, and come when all is done.
-    strikes = threading.Timer(0.1 * whole, lambda: os.kill(os.getpid(), signal.SIGINT))
+    strikes = threading.Timer(0.1 * min(whole), lambda: os.kill(os.getpid(), signal.SIGINT))
     spent = time.process_time()  # Not the clock's: other programs may hold this one up.
     try:
         strikes.start()
@@ -196,7 +199,7 @@ for _ in range(20):  # The signal may be late, and come when all is done.
         strikes.join()
         shares.append("not interrupted")
     except KeyboardInterrupt:
-        shares.append((time.process_time() - spent) / work)
+        shares.append((time.process_time() - spent) / min(work))
         if shares[-1] < 0.7:
             break
 print("interrupted", shares[-1] < 0.7 or shares)

@@ -38,9 +38,18 @@ def main() -> int:
         if program is None:
             print(f"tenon_hostcuda: there is no program '{sys.argv[1]}'", file=sys.stderr)
             return 127
-        child = subprocess.Popen([program, *sys.argv[2:]], env=environment)
+        child, signals = None, []
+
+        def pass_on(number: int, _: object) -> None:
+            signals.append(number)
+            if child is not None:
+                child.send_signal(number)
+
         for number in (signal.SIGTERM, signal.SIGHUP):  # Whoever ends this process means the program.
-            signal.signal(number, lambda received, _: child.send_signal(received))
+            signal.signal(number, pass_on)
+        child = subprocess.Popen([program, *sys.argv[2:]], env=environment)
+        for number in list(signals):  # They came while it was started.
+            child.send_signal(number)
         while True:
             try:
                 status = child.wait()
