@@ -165,10 +165,10 @@ class Running:
                     found += float(line.split()[-1])
         return found
 
-    def wait_for(self, name: str, value: float, **labels: str) -> None:
+    def wait_for(self, name: str, value: float, or_less: bool = False, **labels: str) -> None:
         until = time.monotonic() + PATIENCE
-        while self.metric(name, **labels) != value:
-            assert time.monotonic() < until, f"{name} is {self.metric(name, **labels)}, not {value}"
+        while (found := self.metric(name, **labels)) != value and not (or_less and found < value):
+            assert time.monotonic() < until, f"{name} is {found}, not {value}"
             time.sleep(0.05)
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:

@@ -390,7 +390,7 @@ def test_who_says_nothing_to_grpc_is_sent_away(served: hosted.Running) -> None:
     for client in clients:  # Which says what it speaks, and no more.
         received(client)
         client.close()
-    assert served.metric("process_open_fds") <= before
+    served.wait_for("process_open_fds", before, or_less=True)  # It closes them a moment after it has said so.
 
 
 def test_who_takes_no_answer_is_sent_away_and_leaves_no_memory(tmp_path: pathlib.Path) -> None:
@@ -419,7 +419,7 @@ def test_who_takes_no_answer_is_sent_away_and_leaves_no_memory(tmp_path: pathlib
             server.wait_for("tenon_answered_total", number + 1)
         grown = server.metric("process_resident_memory_bytes") - before
         assert grown < 16 * 12 << 20, grown
-        server.wait_for("process_open_fds", files)
+        server.wait_for("process_open_fds", files, or_less=True)
         assert server.infer([ONE])[0] == 200
         for client in clients:
             client.close()
@@ -450,16 +450,16 @@ def test_a_name_that_is_longer_than_an_answer_is_told_in_part(served: hosted.Run
 
 
 def test_an_idle_connection_of_http_stays_as_long_as_patience_says(tmp_path: pathlib.Path) -> None:
-    with hosted.Running(hosted.plan(tmp_path / "small.plan"), "--patience", "7") as server:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), "--patience", "10") as server:
         client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=hosted.PATIENCE)
         client.request("GET", "/v2")
         client.getresponse().read()
         own = client.sock
         time.sleep(5.5)  # uvicorn's own limit is 5.
+        begun = time.monotonic()  # Before the server begins to count.
         client.request("GET", "/v2")
         assert client.getresponse().read() and client.sock is own
-        begun = time.monotonic()
-        assert own.recv(1) == b"" and 6 < time.monotonic() - begun < 60
+        assert own.recv(1) == b"" and 9 < time.monotonic() - begun < 60
         client.close()
 
 
