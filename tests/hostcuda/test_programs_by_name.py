@@ -96,3 +96,22 @@ def test_who_ends_it_ends_the_program(number: signal.Signals, site: pathlib.Path
         assert child.wait(timeout=600) == 128 + number
         assert child.stdout.read() == ""  # Nobody has it open any more.
     assert not links.exists()
+
+
+EARLY = """
+import os, runpy, signal, subprocess, sys
+
+class Early(subprocess.Popen):
+    def __init__(self, *words, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        super().__init__(*words, **options)
+
+subprocess.Popen = Early
+sys.argv[1:] = [sys.executable, "-c", "import time; time.sleep(300)"]
+runpy.run_module("tenon_hostcuda", run_name="__main__")
+"""
+
+
+def test_who_ends_it_while_the_program_is_started_ends_the_program(site: pathlib.Path) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
+    assert subprocess.run([sys.executable, "-c", EARLY], env=environment, timeout=600).returncode == 128 + 15
