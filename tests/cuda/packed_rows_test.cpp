@@ -1,6 +1,7 @@
 // Rows that are held in registers, of every length class and at addresses that are not aligned, on the fake driver.
 #include "backend/layer_args.h"
 #include "backends/rows.h"
+#include "layers/normalization.h"
 #include "layers/soft_max.h"
 
 #include <gtest/gtest.h>
@@ -72,6 +73,26 @@ TEST(PackedRows, ofEachLengthClassAreRight)
                 }
             }
         }
+}
+
+//! Root mean square norms, of every language model, come without one: a host's step would be each second step.
+TEST(RowOffers, takeNormsWithoutABias)
+{
+    auto const all = allBackends();
+    BackendEntry const& cuda = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    for (bool const isRms : {false, true})
+    {
+        Graph graph;
+        ValueId const x = graph.addInput("x", {DType::kHALF, shapeOf({kRows, 64})});
+        ValueId const scale = graph.addConstant("scale", HostTensor{DType::kHALF, {1, 64}}.toConstant());
+        Normalization const norm{.axes = 2, .rms = isRms};
+        Result<NodeId> const node = graph.addNode(makeLayer(norm), "norm", {x, scale, kNone});
+        ASSERT_TRUE(node) << node.error().message;
+        Target const target = cuda.target(0);
+        Offers const offers = cuda.backend().offers({&graph, &graph.node(*node), {}, &target});
+        EXPECT_TRUE(std::ranges::any_of(offers.accepted, [](Offer const& offer) { return offer.candidate == "rows"; }))
+            << (offers.refused.empty() ? std::string{} : offers.refused.front().reason);
+    }
 }
 
 } // namespace tenon::test

@@ -43,7 +43,8 @@ void splitChannels(TensorArg& arg, int64_t groups, int64_t channels)
 RowProblem rowProblem(Layer const& layer, std::span<TensorArg const> inputs, TensorArg const& out)
 {
     RowProblem problem{std::nullopt, {inputs.begin(), inputs.end()}, out};
-    auto const count = static_cast<int32_t>(inputs.size());
+    auto const last = std::find_if(inputs.rbegin(), inputs.rend(), [](TensorArg const& each) { return each.present; });
+    auto const count = static_cast<int32_t>(inputs.rend() - last); // Root mean square norms have no bias.
     if (hasGroups(layer))
     {
         Normalization norm = *as<Normalization>(layer);
