@@ -53,7 +53,8 @@ def test_the_summary_is_what_scripts_look_for(engine: pathlib.Path) -> None:
     (compute,) = re.findall(STAMP + rf"Total GPU Compute Time: {NUMBER} s$", text, re.MULTILINE)
     (queries,) = re.findall(STAMP + rf"Timing trace has (\d+) queries over {NUMBER} s$", text, re.MULTILINE)
     assert int(queries[0]) >= 200
-    assert float(qps) * float(walltime) == pytest.approx(int(queries[0]), rel=1e-3)
+    # Which is told to 10 us: of a few milliseconds, where the machine has stood still during the warm-up, that is much.
+    assert float(qps) * float(walltime) == pytest.approx(int(queries[0]), rel=1e-3, abs=1e-5 * float(qps))
     assert float(compute) == pytest.approx(rows["GPU Compute Time"][2] * int(queries[0]) / 1000, rel=1e-2, abs=1e-4)
     # Shell scripts take fields of the line by number: the sixteenth is the mean.
     (line,) = [line for line in text.splitlines() if re.search("GPU.* mean.*ms$", line) and "percentile" in line]
