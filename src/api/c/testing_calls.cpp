@@ -1,5 +1,7 @@
 // C functions: the checking host for plugins.
 #include "api/c/texts.h"
+#include "backend/device_choice.h"
+#include "device/cuda/cuda_device.h"
 #include "plugins/check/check.h"
 #include "plugins/failure.h"
 #include "tenon/testing.h"
@@ -97,6 +99,13 @@ check::Reference referenceFrom(TenonCheckOptions const& given)
     };
 }
 
+//! The chosen device, where it is a GPU.
+Result<CudaDevice*> chosenGpu()
+{
+    DeviceChoice const choice = TENON_TRY(chooseDevice());
+    return choice.backend->name == "cuda" ? static_cast<CudaDevice*>(choice.device) : nullptr;
+}
+
 Result<check::Options> optionsFrom(TenonCheckOptions const& given)
 {
     check::Options options;
@@ -113,6 +122,7 @@ Result<check::Options> optionsFrom(TenonCheckOptions const& given)
     options.empties = given.isWithoutEmpties == 0;
     options.seconds = given.seconds > 0 ? given.seconds : 60;
     options.fork = given.fork;
+    options.gpu = &chosenGpu;
     if (given.onGroup != nullptr)
         options.onGroup = [tell = given.onGroup, user = given.groupUser](
                               char const* group, size_t done, size_t groups) {

@@ -138,17 +138,26 @@ void Bench::lookAround()
 
 Result<Outcome> Bench::outcome()
 {
+    Outcome outcome = TENON_TRY(outcomeIn(mOutputAddresses));
+    mRaw.clear();
+    for (RealTensor const& output : outcome.outputs)
+        mRaw.push_back(output.data);
+    return outcome;
+}
+
+Result<Outcome> Bench::outcomeIn(std::span<void const* const> outputs) const
+{
     std::vector<int64_t> values = mValues;
     for (size_t k = 0; k < mForm->sizeOutputs.size(); ++k)
     {
         auto const output = static_cast<size_t>(mForm->sizeOutputs[k]);
         int64_t size{0};
         if (mPorts.all[mForm->inputs.size() + output].desc.type == nvinfer1::DataType::kINT64)
-            std::memcpy(&size, mOutputAddresses[output], sizeof(int64_t));
+            std::memcpy(&size, outputs[output], sizeof(int64_t));
         else
         {
             int32_t narrow{0};
-            std::memcpy(&narrow, mOutputAddresses[output], sizeof(narrow));
+            std::memcpy(&narrow, outputs[output], sizeof(narrow));
             size = narrow;
         }
         int64_t& value = values[mForm->symbols.size() + k];
@@ -161,13 +170,11 @@ Result<Outcome> Bench::outcome()
         value = size;
     }
     Outcome outcome;
-    mRaw.clear();
     for (size_t i = 0; i < mForm->outputs.size(); ++i)
     {
         nvinfer1::PluginTensorDesc const& desc = mPorts.all[mForm->inputs.size() + i].desc;
-        auto const* data = static_cast<uint8_t const*>(mOutputAddresses[i]);
+        auto const* data = static_cast<uint8_t const*>(outputs[i]);
         outcome.outputs.push_back(rowMajor(data, desc.type, desc.format, extentsAt(mForm->outputs[i], values)));
-        mRaw.push_back(outcome.outputs.back().data);
     }
     return outcome;
 }

@@ -42,6 +42,26 @@ class Bench
     {
         return mInputs;
     }
+    //! The same in the formats of the ports.
+    std::vector<Bytes> const& inputBytes() const noexcept
+    {
+        return mInputBytes;
+    }
+    size_t bytesOf(size_t port) const noexcept
+    {
+        return mMemory[port].size();
+    }
+    size_t workspaceBytes() const noexcept
+    {
+        return mWorkspace.front().size();
+    }
+    //! By output: the input whose memory it has, or −1.
+    std::vector<int32_t> const& takenOver() const noexcept
+    {
+        return mTakenOver;
+    }
+    //! What a run has left there, wherever it was.
+    Result<Outcome> outcomeIn(std::span<void const* const> outputs) const;
     //! Bytes of the last run that are as they were filled, per output.
     std::vector<Bytes> const& raw() const noexcept
     {
@@ -68,14 +88,18 @@ class Bench
     std::vector<int64_t> mValues;
     Ports mPorts;
     std::vector<RealTensor> mInputs;
-    std::vector<Bytes> mInputBytes; //!< The same in the formats of the ports.
-    std::vector<Guarded> mMemory;   //!< By port.
+    std::vector<Bytes> mInputBytes;
+    std::vector<Guarded> mMemory; //!< By port.
     std::vector<Guarded> mWorkspace;
-    std::vector<int32_t> mTakenOver; //!< By output: the input whose memory it has, or −1.
+    std::vector<int32_t> mTakenOver;
     std::vector<void const*> mInputAddresses;
     std::vector<void*> mOutputAddresses;
     std::vector<Bytes> mRaw;
 };
+
+//! The first element that is further from what is wanted (floating types as float32) than its type, or the options,
+//! allow: "output 0, element 7: 1.5, not 2"; empty: there is none.
+std::string differenceBeyond(Outcome const& got, std::vector<RealTensor> const& wanted, Options const& options);
 
 //! Row-major elements as a format lays them out, padding zero, and back.
 Bytes laidOut(RealTensor const& tensor, nvinfer1::TensorFormat format);

@@ -181,7 +181,8 @@ std::vector<Group> const& allGroups()
 {
     static std::vector<Group> const groups{{"names", checkNames}, {"objects", checkObjects}, {"shapes", checkShapes},
         {"formats", checkFormats}, {"clones", checkClones}, {"lives", checkLives}, {"store", checkStore},
-        {"runs", checkRuns}, {"tactics", checkTactics}, {"empties", checkEmpties}, {"contexts", checkContexts}};
+        {"runs", checkRuns}, {"tactics", checkTactics}, {"empties", checkEmpties}, {"contexts", checkContexts},
+        {"gpu", checkGpu}};
     return groups;
 }
 

@@ -6,6 +6,11 @@
 #include <functional>
 #include <optional>
 
+namespace tenon
+{
+class CudaDevice;
+} // namespace tenon
+
 namespace tenon::plugins::check
 {
 
@@ -48,6 +53,9 @@ struct Options
     bool empties{true};   //!< Try tensors without elements, too.
     int32_t seconds{60};  //!< Of a group in a child process.
     int32_t (*fork)(){nullptr};
+    //! The GPU on which enqueue() itself runs beside the plugin's body for the CPU; null: on none. Asked in the process
+    //! that uses it, as children cannot have their parent's. Empty: on none.
+    std::function<Result<CudaDevice*>()> gpu;
     std::function<void(char const* group, size_t done, size_t groups)> onGroup; //!< Before each group; may be empty.
 };
 

@@ -95,6 +95,8 @@ inline constexpr Flaw kApart{"contexts-apart", "K10", "L7",
     "keep scratch data in the object or the workspace, never in static or shared variables"};
 inline constexpr Flaw kEmpty{
     "empty-tensors", "L23", "L23", "return success for tensors without elements, and touch nothing"};
+inline constexpr Flaw kGpuBody{
+    "gpu-body", "PC10", "PC10", "let enqueue() on the GPU and the body for the CPU compute the same"};
 inline constexpr Flaw kReference{"reference", "PC6", "PC6", "compute what the reference function computes"};
 inline constexpr Flaw kNoReference{
     "reference", "PC6", "PC6", "let the reference function write each output, in the shape that the plugin has for it"};

@@ -23,6 +23,7 @@ Result<Done> checkRuns(Host& host);     //!< Every combination at every point.
 Result<Done> checkTactics(Host& host);  //!< Every tactic.
 Result<Done> checkEmpties(Host& host);  //!< Tensors without elements.
 Result<Done> checkContexts(Host& host); //!< Contexts at other shapes, and in two threads.
+Result<Done> checkGpu(Host& host);      //!< enqueue() on a GPU beside the body for the CPU.
 
 std::vector<Group> const& allGroups();
 

@@ -30,7 +30,29 @@ Tolerance toleranceOf(DType type, Options const& options)
     default: return {};
     }
 }
+} // namespace
 
+std::string differenceBeyond(Outcome const& got, std::vector<RealTensor> const& wanted, Options const& options)
+{
+    for (size_t i = 0; i < wanted.size(); ++i)
+    {
+        Tolerance const tolerance = toleranceOf(got.outputs[i].type, options);
+        auto const count = static_cast<size_t>(volumeOf(wanted[i].extents));
+        for (size_t k = 0; k < count; ++k)
+        {
+            double const is = numberAt(got.outputs[i], k);
+            double const want = numberAt(wanted[i], k);
+            bool const isBoth = std::isnan(is) && std::isnan(want);
+            if (!isBoth && is != want
+                && !(std::abs(is - want) <= tolerance.absolute + tolerance.relative * std::abs(want)))
+                return fmt::format("output {}, element {}: {:g}, not {:g}", i, k, is, want);
+        }
+    }
+    return {};
+}
+
+namespace
+{
 void compareWithReference(Host& host, Bench const& bench, Outcome const& outcome)
 {
     if (!host.options().reference)
@@ -45,23 +67,9 @@ void compareWithReference(Host& host, Bench const& bench, Outcome const& outcome
         std::ranges::fill(each.data, uint8_t{0});
     if (auto const done = host.options().reference(inputs, wanted); !done)
         return host.find(flaw::kNoReference, Ask::kRun, "the reference function failed: " + done.error().message);
-    for (size_t i = 0; i < wanted.size(); ++i)
-    {
-        Tolerance const tolerance = toleranceOf(outcome.outputs[i].type, host.options());
-        auto const count = static_cast<size_t>(volumeOf(wanted[i].extents));
-        for (size_t k = 0; k < count; ++k)
-        {
-            double const got = numberAt(outcome.outputs[i], k);
-            double const want = numberAt(wanted[i], k);
-            bool const isBoth = std::isnan(got) && std::isnan(want);
-            if (isBoth || std::abs(got - want) <= tolerance.absolute + tolerance.relative * std::abs(want)
-                || got == want)
-                continue;
-            return host.find(flaw::kReference, Ask::kRun,
-                fmt::format("output {}, element {}: {:g}, not {:g} as by the reference, with {}", i, k, got, want,
-                    portsText(bench.ports())));
-        }
-    }
+    if (std::string const text = differenceBeyond(outcome, wanted, host.options()); !text.empty())
+        host.find(flaw::kReference, Ask::kRun,
+            fmt::format("{} as by the reference, with {}", text, portsText(bench.ports())));
 }
 
 //! One object on one bench: written, repeated, independent of what memory held before.

@@ -109,7 +109,9 @@ class Watched final : public Plugin
     Result<Done> run(Work const& work) override
     {
         mWatch.countRun();
-        return asked(Ask::kRun, [&] { return runOnHost(mBody, *mPlugin, mDescs, mInputs, work); });
+        return asked(Ask::kRun, [&] {
+            return OnGpu::now() < 0 ? runOnHost(mBody, *mPlugin, mDescs, mInputs, work) : runItself(*mPlugin, work);
+        });
     }
     Result<Bytes> stored() override
     {
