@@ -92,8 +92,8 @@ serving-test: serving-environment ## The tests of servers, Ray and KServe, in an
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py
 
-cuda-test: ## Try the CUDA backend on this machine's GPU: contract, kernels, networks, a few times; one table.
-	tools/cuda_test
+cuda-test: build ## Try the CUDA backend on this machine's GPU: the conformance suite, a line per part.
+	@tools/cuda_test --build $(BUILD) --skip-build
 
 check: program ## Format, include arrows, headers, API tables, exports, seeds, lint and types of Python.
 	@tools/check $(BUILD)

@@ -23,6 +23,44 @@ BackendEntry const& backendUnderTest()
 
 namespace
 {
+//! Kernels that the present test has run on another backend than the CPU's: a case that finds none there has shown
+//! nothing, and fails.
+class KernelCount final : public ::testing::EmptyTestEventListener
+{
+  public:
+    //! Of the present test, from its first case on.
+    static KernelCount& ofTest()
+    {
+        static KernelCount* const instance = [] {
+            auto* const made = new KernelCount;
+            ::testing::UnitTest::GetInstance()->listeners().Append(made); // Which owns it from now on.
+            return made;
+        }();
+        return *instance;
+    }
+    void begun()
+    {
+        mHasCases = true;
+    }
+    void ran()
+    {
+        ++mCount;
+    }
+    void OnTestEnd(::testing::TestInfo const& test) override
+    {
+        bool const isEmpty = mHasCases && mCount == 0 && backendUnderTest().name == "cuda";
+        mHasCases = false;
+        mCount = 0;
+        if (isEmpty && test.result()->Passed())
+            ADD_FAILURE() << "no kernel of " << backendUnderTest().name
+                          << " took part: such cases stand in tests/cuda_exclusions.toml";
+    }
+
+  private:
+    bool mHasCases{false};
+    int64_t mCount{0};
+};
+
 std::mt19937& engine()
 {
     static std::mt19937 instance{20240607};
@@ -167,6 +205,7 @@ class Case
     }
     void run(std::string_view candidate)
     {
+        KernelCount::ofTest().begun();
         if (mExpected.empty())
             return;
         std::vector<int64_t> const typical(static_cast<size_t>(mGraph.symbols().size()), 1);
@@ -184,7 +223,10 @@ class Case
             isFound = isFound || offer.candidate == candidate;
             if (!offer.isView && offer.candidate != "reference" && offer.place == Place::kDevice
                 && !isFurtherProposal(offer))
+            {
+                KernelCount::ofTest().ran();
                 runOffer(backend, problem, offer);
+            }
         }
         // Other backends have candidates of their own, which tests/cuda asks for.
         bool const isItsOwn = backendUnderTest().name == (candidate == "tensor cores" ? "cuda" : "cpu");
