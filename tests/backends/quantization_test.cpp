@@ -193,15 +193,36 @@ TEST(CpuRotaryEmbedding, pairsPartsAndPositions)
                         input(whole({2, 5}, {0, 6, 3, 3, 1, 5, 4, 2, 0, 6}, type))},
                     "rows");
         }
+    for (bool const neighbours : {false, true})
+        for (int32_t const turned : {0, 32}) // Whole packs of pairs, and columns behind them.
+        {
+            int64_t const pairs = turned == 0 ? 24 : 16;
+            expectKernels(RotaryEmbedding{neighbours, turned},
+                {input(randomTensor({2, 3, 5, 48})), input(randomTensor({2, 5, pairs})),
+                    input(randomTensor({2, 5, pairs}))},
+                "rows");
+        }
 }
 
 TEST(CpuKVCacheUpdate, insideAndPastBothEnds)
 {
     for (DType const type : {DType::kINT32, DType::kINT64})
         for (std::vector<int64_t> const& starts : {std::vector<int64_t>{0, 3}, {5, -2}, {99, -99}})
-            expectKernels(KVCacheUpdate{},
-                {input(randomTensor({2, 3, 7, 5})), input(randomTensor({2, 3, 4, 5})), input(whole({2}, starts, type))},
-                "rows");
+            for (int64_t const columns : {5, 16})
+                expectKernels(KVCacheUpdate{},
+                    {input(randomTensor({2, 3, 7, columns})), input(randomTensor({2, 3, 4, columns})),
+                        input(whole({2}, starts, type))},
+                    "rows");
+    if (backendUnderTest().name != "cuda") // The CPU leaves packed updates to the reference.
+        return;
+    KVCacheUpdate packed;
+    packed.updateForm = nvinfer1::AttentionIOForm::kPACKED_NHD;
+    for (std::vector<int64_t> const& starts : {std::vector<int64_t>{0, 3}, {6, -1}})
+        for (std::vector<int64_t> const& lengths : {std::vector<int64_t>{0, 2, 6}, {0, 0, 5}, {-3, 4, 99}})
+            expectKernels(packed,
+                {input(randomTensor({2, 3, 7, 16})), input(randomTensor({6, 3, 16})),
+                    input(whole({2}, starts, DType::kINT32)), input(whole({3}, lengths, DType::kINT32))},
+                "packs");
 }
 
 } // namespace tenon::test
