@@ -23,11 +23,11 @@ class Tenon:
 
     def __init__(self, path: pathlib.Path, feed: dict[str, np.ndarray], threads: int) -> None:
         self._session = plans.Session(path, threads)
-        self._outputs = self._session.bind(feed)
+        self._outputs = [np.asarray(output) for output in self._session.bind(feed).values()]
 
     def run(self) -> list[np.ndarray]:
         self._session.run()
-        return list(self._outputs.values())
+        return self._outputs
 
 
 def build(model: Model, path: pathlib.Path, threads: int) -> float:

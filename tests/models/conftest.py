@@ -2,26 +2,36 @@
 
 import json
 import pathlib
+from collections.abc import Callable
 
 import pytest
 
 REPORT = pathlib.Path(__file__).resolve().parents[2] / "build" / "reports" / "model_errors.json"
-ERRORS = pytest.StashKey[dict]()
+PROPERTY = "model_errors"
 
 
-@pytest.fixture(scope="session")
-def model_errors(pytestconfig: pytest.Config) -> dict[str, dict]:
-    return pytestconfig.stash.setdefault(ERRORS, {})
+@pytest.fixture
+def tell_errors(record_property: Callable[[str, object], None]) -> Callable[[str, dict[str, float], float], None]:
+    """Takes the name of a model, its errors by shape, and the bar that they may not be above."""
+
+    def tell(name: str, ratios: dict[str, float], bar: float) -> None:
+        worst = max(ratios, key=ratios.__getitem__)
+        record_property(PROPERTY, {"name": name, "largest": ratios[worst], "at": worst, "bar": bar, "all": ratios})
+
+    return tell
 
 
-def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
-    errors = config.stash.get(ERRORS, {})
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Of what this process ran or, with xdist, its workers did: reports carry properties of tests."""
+    reports = [each for several in terminalreporter.stats.values() for each in several]
+    told = [value for each in reports for key, value in getattr(each, "user_properties", ()) if key == PROPERTY]
+    errors = {one["name"]: {key: one[key] for key in ("largest", "at", "bar", "all")} for one in told}
     if not errors:
         return
     known = json.loads(REPORT.read_text()) if REPORT.exists() else {}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(known | errors, indent=2, allow_nan=True) + "\n")
-    terminalreporter.section("largest error per model, as a share of max|b-b'| (bar 1.0e-03)")
-    for name, error in errors.items():
-        terminalreporter.write_line(f"{name:24}{error['largest']:10.1e}   at {error['at']}")
+    terminalreporter.section("largest error per model, as a share of max|b-b'|")
+    for name, error in sorted(errors.items()):
+        terminalreporter.write_line(f"{name:30}{error['largest']:10.1e} of {error['bar']:.0e}   at {error['at']}")
     terminalreporter.write_line(f"written to {REPORT}")

@@ -1,10 +1,12 @@
-"""A model through the public API: ONNX file to plan, plan to engine, inputs to outputs."""
+"""A model through the public API: ONNX file to plan, plan to engine, inputs to outputs, on the device at hand."""
 
 import pathlib
+from collections.abc import Iterable
 
 import numpy as np
 import tenon
 import tensorrt as trt
+from tenon import DeviceArray
 from zoo import Model, Shapes
 
 LOGGER = trt.Logger(trt.Logger.WARNING)
@@ -14,8 +16,13 @@ class PlanError(RuntimeError):
     """What the parser, the builder or the runtime refused."""
 
 
-def build(model: Model, threads: int = 0, path: pathlib.Path | None = None) -> trt.IHostMemory:
-    """The model's serialized plan, with its dynamic profile where the graph is dynamic; `path`: a variant of it."""
+def build(
+    model: Model, threads: int = 0, path: pathlib.Path | None = None, flags: Iterable[trt.BuilderFlag] = ()
+) -> trt.IHostMemory:
+    """The model's serialized plan, with its dynamic profile where the graph is dynamic; `path`: a variant of it.
+
+    float32 stays float32, but for what the flags allow: TF32 is cleared without them.
+    """
     builder = trt.Builder(LOGGER)
     if threads:
         builder.max_threads = threads
@@ -24,6 +31,9 @@ def build(model: Model, threads: int = 0, path: pathlib.Path | None = None) -> t
     if not parser.parse_from_file(str(path or model.path)):
         raise PlanError("\n".join(str(parser.get_error(i)) for i in range(parser.num_errors)))
     config = builder.create_builder_config()
+    config.clear_flag(trt.BuilderFlag.TF32)
+    for flag in flags:
+        config.set_flag(flag)
     if model.profile:
         config.add_optimization_profile(profile_of(builder, model.profile))
     plan = builder.build_serialized_network(network, config)
@@ -51,20 +61,20 @@ class Session:
         if self.engine is None:
             raise PlanError(f"{path}: the runtime refused the plan (see the log)")
         self.context = self.engine.create_execution_context()
-        self._bound: dict[str, np.ndarray] = {}
+        self._bound: dict[str, DeviceArray] = {}
 
-    def bind(self, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Sets shapes and addresses; the outputs' arrays, filled by run()."""
-        outputs = {}
+    def bind(self, feed: dict[str, np.ndarray]) -> dict[str, DeviceArray]:
+        """Sets shapes and addresses; the outputs' memory, filled by run()."""
         for name, data in feed.items():
             if not self.context.set_input_shape(name, data.shape):
                 raise PlanError(f"input '{name}': shape {data.shape} refused")
-            self._address(name, np.ascontiguousarray(data))
-        for name in self.names(trt.TensorIOMode.OUTPUT):
+            self._address(name, DeviceArray.of(self.engine, data))
+        outputs = self.names(trt.TensorIOMode.OUTPUT)
+        for name in outputs:
             shape = tuple(self.context.get_tensor_shape(name))
-            outputs[name] = np.empty(shape, trt.nptype(self.engine.get_tensor_dtype(name)))
-            self._address(name, outputs[name])
-        return outputs
+            dtype = trt.nptype(self.engine.get_tensor_dtype(name))
+            self._address(name, DeviceArray(self.engine, shape, dtype))
+        return {name: self._bound[name] for name in outputs}
 
     def run(self) -> None:
         if not self.context.execute_async_v3(0):
@@ -73,13 +83,13 @@ class Session:
     def __call__(self, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         outputs = self.bind(feed)
         self.run()
-        return outputs
+        return {name: array.numpy() for name, array in outputs.items()}
 
     def names(self, mode: trt.TensorIOMode) -> list[str]:
         names = [self.engine.get_tensor_name(i) for i in range(self.engine.num_io_tensors)]
         return [name for name in names if self.engine.get_tensor_mode(name) == mode]
 
-    def _address(self, name: str, array: np.ndarray) -> None:
+    def _address(self, name: str, array: DeviceArray) -> None:
         self._bound[name] = array  # The engine holds no reference to what stands behind an address.
-        if not self.context.set_tensor_address(name, array.ctypes.data):
+        if not self.context.set_tensor_address(name, array.address):
             raise PlanError(f"tensor '{name}': address refused")

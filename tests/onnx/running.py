@@ -1,11 +1,31 @@
-"""One ONNX model through parser, builder, plan and context, beside ONNX Runtime or stored results."""
+"""One ONNX model through parser, builder, plan and context, beside ONNX Runtime or stored results.
+
+Tensors lie in memory of the device that TENON_DEVICE names, those of shapes in the host's.
+"""
+
+import sys
 
 import ml_dtypes
 import numpy as np
 import onnx
 import tensorrt as trt
+from tenon import DeviceArray
 
-LOGGER = trt.Logger(trt.Logger.ERROR)
+
+class Listener(trt.ILogger):
+    """Prints errors, and has the last one at hand for whoever must say why something was refused."""
+
+    def __init__(self):
+        trt.ILogger.__init__(self)
+        self.last = ""
+
+    def log(self, severity, msg):
+        if severity <= trt.ILogger.Severity.ERROR:
+            self.last = msg
+            print(msg, file=sys.stderr)
+
+
+LOGGER = Listener()
 trt.init_libnvinfer_plugins(LOGGER, "")  # Scatters that reduce are one of them.
 
 # |a - b| <= absolute + relative * |b|, by the type of the result.
@@ -51,17 +71,46 @@ class Refused(RuntimeError):
     """What the parser, the builder or the runtime said no to."""
 
 
+class Memory:
+    """Memory for tensors of an engine, where it wants them; nobody else holds what stands behind an address."""
+
+    def __init__(self, engine: trt.ICudaEngine):
+        self.engine = engine
+        self.arrays: dict[str, np.ndarray | DeviceArray] = {}
+
+    def holding(self, name: str, values: np.ndarray) -> int:
+        """The address of a copy."""
+        return self._kept(name, values if self._is_of_host(name) else DeviceArray.of(self.engine, values))
+
+    def of_size(self, name: str, size: int) -> int:
+        """The address of so many bytes, whose contents are unknown."""
+        count = max(size, 1)
+        of_host = self._is_of_host(name)
+        return self._kept(name, np.empty(count, np.uint8) if of_host else DeviceArray(self.engine, (count,), np.uint8))
+
+    def bytes_of(self, name: str) -> np.ndarray:
+        """For a look, once the work in stream 0 is over."""
+        array = self.arrays[name]
+        return (array.numpy() if isinstance(array, DeviceArray) else array).view(np.uint8)
+
+    def _kept(self, name: str, array: np.ndarray | DeviceArray) -> int:
+        self.arrays[name] = array
+        return array.address if isinstance(array, DeviceArray) else array.ctypes.data
+
+    def _is_of_host(self, name: str) -> bool:
+        return self.engine.get_tensor_location(name) == trt.TensorLocation.HOST
+
+
 class Allocator(trt.IOutputAllocator):
     """Memory for outputs whose extents are known only after the run."""
 
-    def __init__(self):
+    def __init__(self, memory: Memory):
         trt.IOutputAllocator.__init__(self)
-        self.memory = {}
+        self.memory = memory
         self.shapes = {}
 
     def reallocate_output(self, tensor_name, memory, size, alignment):
-        self.memory[tensor_name] = np.empty(max(size, 1), np.uint8)
-        return self.memory[tensor_name].ctypes.data
+        return self.memory.of_size(tensor_name, size)
 
     def notify_shape(self, tensor_name, shape):
         self.shapes[tensor_name] = tuple(shape)
@@ -78,6 +127,7 @@ def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]], bounds_of
     if not parser.parse(model.SerializeToString()):
         raise Refused("; ".join(parser.get_error(i).desc() for i in range(parser.num_errors)))
     config = builder.create_builder_config()
+    config.clear_flag(trt.BuilderFlag.TF32)  # What float32 says is compared with float32.
     profile = builder.create_optimization_profile()
     for i in range(network.num_inputs):
         tensor = network.get_input(i)
@@ -93,14 +143,14 @@ def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]], bounds_of
     config.add_optimization_profile(profile)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
-        raise Refused("the builder returned no plan")
+        raise Refused(f"the builder returned no plan: {LOGGER.last}")
     return bytes(plan)
 
 
 def engine_of(plan: bytes) -> trt.ICudaEngine:
     engine = trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
     if engine is None:
-        raise Refused("the runtime refused the plan")
+        raise Refused(f"the runtime refused the plan: {LOGGER.last}")
     return engine
 
 
@@ -108,32 +158,32 @@ def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.nda
     engine = engine_of(plan)
     context = engine.create_execution_context()
     if context is None:
-        raise Refused("the engine gave no context")
+        raise Refused(f"the engine gave no context: {LOGGER.last}")
     return [run_once(engine, context, feed) for feed in runs]
 
 
 def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    allocator = Allocator()
-    kept = []
+    memory = Memory(engine)
+    allocator = Allocator(memory)
     names = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
     for name in names:
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
             context.set_output_allocator(name, allocator)
             continue
         data = Elements(engine.get_tensor_dtype(name)).encoded(feed[name])
-        kept.append(data)
-        if not context.set_input_shape(name, data.shape) or not context.set_tensor_address(name, data.ctypes.data):
-            raise Refused(f"input '{name}' of shape {data.shape}")
+        address = memory.holding(name, data)
+        if not context.set_input_shape(name, data.shape) or not context.set_tensor_address(name, address):
+            raise Refused(f"input '{name}' of shape {data.shape}: {LOGGER.last}")
     if not context.execute_async_v3(0):
-        raise Refused("execute_async_v3 failed")
+        raise Refused(f"execute_async_v3 failed: {LOGGER.last}")
     results = {}
     for name in names:
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
             elements = Elements(engine.get_tensor_dtype(name))
             shape = allocator.shapes[name]
             count = int(np.prod(shape, dtype=np.int64))
-            memory = allocator.memory[name].view(np.uint8)[: count * elements.stored.itemsize]
-            results[name] = elements.decoded(memory.view(elements.stored).reshape(shape))
+            stored = memory.bytes_of(name)[: count * elements.stored.itemsize]
+            results[name] = elements.decoded(stored.view(elements.stored).reshape(shape))
     return results
 
 

@@ -1,4 +1,7 @@
-"""The ONNX backend tests: each is built, saved, reloaded and run; node_tests.toml lists failures, and why."""
+"""The ONNX backend tests: each is built, saved, reloaded and run; node_tests.toml lists failures, and why.
+
+On a GPU (TENON_DEVICE=cuda) what cuda_exclusions.toml says goes before that.
+"""
 
 import fnmatch
 import pathlib
@@ -13,11 +16,15 @@ import onnx.backend.test.loader
 import onnx.helper
 import onnx.numpy_helper
 import pytest
+import tenon
 import tensorrt as trt
 from onnx.backend.test.case.test_case import TestCase as Case
 from running import LOGGER, Refused, check_equal, engine_of, plan_of, run_once
 
 LIST = tomllib.loads((pathlib.Path(__file__).parent / "node_tests.toml").read_text())
+# What holds on CPUs and not there, in the same form.
+OF_GPUS = tomllib.loads((pathlib.Path(__file__).parents[1] / "cuda_exclusions.toml").read_text())
+ON_GPU = tenon.devices()["chosen"].startswith("cuda")
 
 # Inputs that networks must know when they are built: given at run time in the node tests, initializers here.
 BUILD_TIME = {
@@ -69,8 +76,12 @@ RAISED = {kind.__name__: kind for kind in (Refused, AssertionError, TypeError, V
 
 
 def expected_failure(case: str) -> dict | None:
-    """The entry of the list for a case: its own name goes before patterns."""
-    entries = LIST["expected_failure"]
+    """The entry of the list for a case: its own name goes before patterns, on a GPU the GPU's before all."""
+    of_gpus = entry_for(case, OF_GPUS.get("node_tests", [])) if ON_GPU else None
+    return of_gpus or entry_for(case, LIST["expected_failure"])
+
+
+def entry_for(case: str, entries: list[dict]) -> dict | None:
     own = [entry for entry in entries if case in entry["cases"]]
     matching = [entry for entry in entries if any(fnmatch.fnmatchcase(case, one) for one in entry["cases"])]
     found = own or matching
@@ -211,16 +222,19 @@ def check(name: str, leaves_to_run: bool = False) -> None:
         check_equal(result, array, output, tolerance)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_node(case: str) -> None:
-    failure = expected_failure(case)
+def check_or_fail(case: str, failure: dict | None, leaves_to_run: bool = False) -> None:
     if failure is None:
-        check(case)
+        check(case, leaves_to_run)
         return
     with pytest.raises(RAISED[failure["raises"]]) as caught:
-        check(case)
+        check(case, leaves_to_run)
     assert type(caught.value) is RAISED[failure["raises"]]
     assert re.search(failure["says"], str(caught.value))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_node(case: str) -> None:
+    check_or_fail(case, expected_failure(case))
 
 
 def run_time_cases() -> list[str]:
@@ -242,14 +256,8 @@ def run_time_cases() -> list[str]:
 
 @pytest.mark.parametrize("case", run_time_cases())
 def test_node_with_operands_of_the_run(case: str) -> None:
-    failure = next((each for each in LIST.get("run_time_failure", []) if case in each["cases"]), None)
-    if failure is None:
-        check(case, leaves_to_run=True)
-        return
-    with pytest.raises(RAISED[failure["raises"]]) as caught:
-        check(case, leaves_to_run=True)
-    assert type(caught.value) is RAISED[failure["raises"]]
-    assert re.search(failure["says"], str(caught.value))
+    of_gpus = entry_for(case, OF_GPUS.get("node_tests_with_operands_of_the_run", [])) if ON_GPU else None
+    check_or_fail(case, of_gpus or entry_for(case, LIST.get("run_time_failure", [])), leaves_to_run=True)
 
 
 def test_W4_what_is_imported_is_said_to_be_supported() -> None:
@@ -268,7 +276,8 @@ def test_W4_what_is_imported_is_said_to_be_supported() -> None:
 
 
 def test_every_entry_of_the_list_names_a_case() -> None:
-    for entry in LIST["expected_failure"] + LIST.get("run_time_failure", []):
+    on_gpus = OF_GPUS.get("node_tests", []) + OF_GPUS.get("node_tests_with_operands_of_the_run", [])
+    for entry in LIST["expected_failure"] + LIST.get("run_time_failure", []) + on_gpus:
         assert len(entry["why"]) > 15 and len(entry["says"]) > 2, f"{entry['cases']} have no reason"
         for pattern in entry["cases"]:
             assert fnmatch.filter(CASES, pattern), f"'{pattern}' is no backend test"

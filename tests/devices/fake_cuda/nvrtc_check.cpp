@@ -89,11 +89,51 @@ std::string withoutWait(std::string const& kernel)
     return {};
 }
 
+//! Registers that an instruction names, the one first that most write.
+std::vector<std::string> registersOf(std::string const& step)
+{
+    std::vector<std::string> found;
+    for (size_t at = step.find('%'); at != std::string::npos; at = step.find('%', at + 1))
+        found.push_back(step.substr(at, step.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789", at + 1) - at));
+    return found;
+}
+
+//! A read through the read-only cache of what somebody may have written; empty: there is none. The compiler's own tables,
+//! of sine and cosine, are read so, too: what their addresses are made of was neither given to the kernel nor loaded.
+std::string readWithoutCoherence(std::string const& kernel)
+{
+    Ptx const code{kernel};
+    std::multimap<std::string, std::string> writers;
+    for (std::string const& step : code.steps)
+        if (std::vector<std::string> const own = registersOf(step); !own.empty())
+            writers.emplace(own.front(), step);
+    for (std::string const& read : code.steps)
+    {
+        if (read.find("ld.global.nc") == std::string::npos)
+            continue;
+        std::set<std::string> seen;
+        std::vector<std::string> open = registersOf(read.substr(read.find('[')));
+        while (!open.empty())
+        {
+            std::string const name = open.back();
+            open.pop_back();
+            if (!seen.insert(name).second)
+                continue;
+            for (auto [each, end] = writers.equal_range(name); each != end; ++each)
+            {
+                if (startsWith(each->second, "ld."))
+                    return read;
+                for (std::string const& from : registersOf(each->second))
+                    open.push_back(from);
+            }
+        }
+    }
+    return {};
+}
+
 //! What is wrong with the code of kernels that may begin while others end; empty: nothing.
 std::string objectionTo(std::string const& code)
 {
-    if (code.find("ld.global.nc") != std::string::npos)
-        return "it reads through the read-only cache what former kernels may still write";
     constexpr char kEntry[]{".entry "};
     for (size_t at = code.find(kEntry); at != std::string::npos;)
     {
@@ -102,6 +142,9 @@ std::string objectionTo(std::string const& code)
         for (char const* const instruction : {"griddepcontrol.launch_dependents", "griddepcontrol.wait"})
             if (kernel.find(instruction) == std::string::npos)
                 return "without " + std::string{instruction} + ": " + kernel.substr(0, kernel.find('('));
+        if (std::string const step = readWithoutCoherence(kernel); !step.empty())
+            return kernel.substr(0, kernel.find('('))
+                + " reads through the read-only cache what former kernels may still" + " write: " + step;
         if (std::string const step = withoutWait(kernel); !step.empty())
             return kernel.substr(0, kernel.find('(')) + " comes to '" + step
                 + "' by a way without a wait for former kernels";
