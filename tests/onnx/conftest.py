@@ -2,6 +2,8 @@
 
 import os
 
+import numpy as np
+import onnx.helper
 import pytest
 import tenon
 
@@ -23,13 +25,10 @@ def pytest_runtest_teardown(item):
 
 def works() -> bool:
     """After an illegal address, say, no call of this process has the GPU any more."""
-    import onnx.helper
     from running import plan_of, run
 
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in ("x", "y"))
     graph = onnx.helper.make_graph([onnx.helper.make_node("Abs", ["x"], ["y"])], "works", [x], [y])
-    import numpy as np
-
     feed = {"x": np.full(4, -1, np.float32)}
     try:
         return bool((run(plan_of(onnx.helper.make_model(graph), [feed]), [feed])[0]["y"] == 1).all())
