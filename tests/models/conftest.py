@@ -31,7 +31,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
     known = json.loads(REPORT.read_text()) if REPORT.exists() else {}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(known | errors, indent=2, allow_nan=True) + "\n")
-    terminalreporter.section("largest error per model, as a share of max|b-b'|")
+    terminalreporter.section("largest error per model, as a share of max|b-b'|, where operands are rounded of max|b|")
     for name, error in sorted(errors.items()):
         terminalreporter.write_line(f"{name:30}{error['largest']:10.1e} of {error['bar']:.0e}   at {error['at']}")
     terminalreporter.write_line(f"written to {REPORT}")

@@ -82,3 +82,10 @@ def error_ratio(got: np.ndarray, want: np.ndarray, other: np.ndarray) -> float:
     scale = float(np.max(np.abs(want.astype(np.float64) - other)))
     assert scale > 0, "the reference answers the same to two inputs: the comparison would prove nothing"
     return float(np.max(np.abs(got.astype(np.float64) - want))) / scale
+
+
+def share_of_largest(got: np.ndarray, want: np.ndarray) -> float:
+    """max|a-b| / max|b|: what rounding costs, whose share of max|b-b'| grows with how alike a network's results are."""
+    if got.shape != want.shape or not np.isfinite(got).all():
+        return float("inf")
+    return float(np.max(np.abs(got.astype(np.float64) - want)) / np.max(np.abs(want)))
