@@ -1,6 +1,7 @@
-// What one enqueueV3 costs the host on a GPU, for 100 trivial layers on a prepared shape: stream idle, one after the
-// other without waiting, with addresses that alternate, and the GPU's own time. One line of JSON. With TENON_GRAPHS=off
-// kernel after kernel is launched.
+// What one enqueueV3 costs the host on a GPU, for 100 trivial layers: on a prepared shape with the stream idle, one after
+// the other without waiting, with addresses that alternate, and the GPU's own time; on a shape that the context has seen
+// but not had last, and on one that it has never had, setInputShape included. One line of JSON. With TENON_GRAPHS=off kernel
+// after kernel is launched.
 #include "NvInfer.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <dlfcn.h>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace
@@ -19,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int32_t kLayers{100};
 constexpr int64_t kFloats{1024};
+constexpr int64_t kRows{256}; //!< At most; each number of them is a shape.
 
 class Logger final : public ILogger
 {
@@ -67,7 +70,12 @@ std::unique_ptr<IHostMemory> plan(ILogger& logger)
     orDie(builder != nullptr, "createInferBuilder");
     std::unique_ptr<INetworkDefinition> const network{builder->createNetworkV2(0U)};
     std::unique_ptr<IBuilderConfig> const config{builder->createBuilderConfig()};
-    ITensor* tensor = network->addInput("x", DataType::kFLOAT, Dims{1, {kFloats}});
+    ITensor* tensor = network->addInput("x", DataType::kFLOAT, Dims{2, {-1, kFloats / kRows}});
+    IOptimizationProfile* const profile = builder->createOptimizationProfile();
+    for (auto const [selector, rows] : {std::pair{OptProfileSelector::kMIN, int64_t{1}},
+             {OptProfileSelector::kOPT, kRows}, {OptProfileSelector::kMAX, kRows}})
+        orDie(profile->setDimensions("x", selector, Dims{2, {rows, kFloats / kRows}}), "setDimensions");
+    config->addOptimizationProfile(profile);
     for (int32_t i = 0; i < kLayers; ++i)
         tensor = network->addUnary(*tensor, i % 2 == 0 ? UnaryOperation::kNEG : UnaryOperation::kABS)->getOutput(0);
     tensor->setName("y");
@@ -80,12 +88,13 @@ struct Spread
 {
     double least{0.0};
     double median{0.0};
+    double most{0.0};
 };
 
 Spread spreadOf(std::vector<double> values)
 {
     std::sort(values.begin(), values.end());
-    return {values.front(), values[values.size() / 2]};
+    return {values.front(), values[values.size() / 2], values.back()};
 }
 
 class Bench
@@ -98,6 +107,22 @@ class Bench
         for (void*& each : mInputs)
             each = memory(kFloats * sizeof(float));
         orDie(mContext.setTensorAddress("y", memory(kFloats * sizeof(float))), "setTensorAddress");
+        orDie(mContext.setTensorAddress("x", mInputs[0]), "setTensorAddress");
+        shape(kRows);
+    }
+    //! Host time of setInputShape and the call behind it while the GPU has nothing to do, one for each number of rows.
+    Spread shapes(int64_t first, int64_t end)
+    {
+        std::vector<double> times;
+        for (int64_t rows = first; rows < end; ++rows)
+        {
+            auto const start = Clock::now();
+            shape(rows);
+            run();
+            times.push_back(microsecondsSince(start));
+            driver("cuStreamSynchronize", mStream);
+        }
+        return spreadOf(std::move(times));
     }
     //! Host time of calls while the GPU has nothing to do; `inputs` of them alternate.
     Spread idle(int32_t inputs)
@@ -139,6 +164,11 @@ class Bench
     }
 
   private:
+    void shape(int64_t rows)
+    {
+        orDie(mContext.setInputShape("x", Dims{2, {rows, kFloats / kRows}}), "setInputShape");
+    }
+
     static constexpr int32_t kRuns{300};
     static constexpr int32_t kWarmUps{20};
 
@@ -173,9 +203,16 @@ int main()
     auto const [host, whole] = bench.queued();
     Spread const two = bench.idle(2);
     Spread const eight = bench.idle(8);
+    constexpr int64_t kSeen{16}; // Of which each has a graph, as has the shape of before.
+    Spread const fresh = bench.shapes(1, kRows / 2);
+    for (int32_t round = 0; round < 4; ++round)
+        static_cast<void>(bench.shapes(1, kSeen));
+    Spread const seen = bench.shapes(1, kSeen);
     std::printf("HOST {\"layers\": %d, \"driver_calls\": %ld, \"idle_least\": %.2f, \"idle_median\": %.2f, \"queued\": "
-                "%.2f, \"run\": %.2f, "
-                "\"two_addresses_median\": %.2f, \"eight_addresses_median\": %.2f}\n",
-        kLayers, calls, one.least, one.median, host, whole, two.median, eight.median);
+                "%.2f, \"run\": %.2f, \"two_addresses_median\": %.2f, \"eight_addresses_median\": %.2f, "
+                "\"new_shape_median\": %.2f, \"new_shape_most\": %.2f, \"seen_shape_median\": %.2f, "
+                "\"seen_shape_most\": %.2f}\n",
+        kLayers, calls, one.least, one.median, host, whole, two.median, eight.median, fresh.median, fresh.most,
+        seen.median, seen.most);
     return 0;
 }
