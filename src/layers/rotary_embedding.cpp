@@ -33,7 +33,7 @@ Result<TensorType> RotaryEmbedding::infer(Inputs const& in) const
     {
         check.extent(i, hasPositions ? 1 : 2, turned / 2);
         if (!hasPositions)
-            check.extent(i, 0, x[0]).extent(i, 1, x[2]);
+            check.extent(i, 0, in.type(i).shape[0] == ShapeExpr{1} ? ShapeExpr{1} : x[0]).extent(i, 1, x[2]);
     }
     check.extent(2, 0, in.type(1).shape[0]);
     if (hasPositions)
@@ -49,13 +49,14 @@ Result<std::vector<HostTensor>> RotaryEmbedding::reference(HostTensors const& in
     int64_t const length = x.extents[2];
     int64_t const columns = x.extents[3];
     int64_t const pairs = in[1]->extents.back();
+    int64_t const tables = in[1]->extents.size() < 3 ? 0 : in[1]->extents[0];
     bool const hasPositions = in.size() > 3 && in[3] != nullptr;
     out.reals = x.reals;
     CancellationCounter counter;
     for (int64_t row = 0; columns > 0 && row < x.count() / columns; ++row)
     {
         int64_t const batch = row / length / heads;
-        int64_t at = batch * length + row % length;
+        int64_t at = (tables == 1 ? 0 : batch) * length + row % length;
         if (hasPositions)
             at = in[3]->integer(at);
         if (hasPositions && (at < 0 || at >= in[1]->extents[0]))

@@ -1,4 +1,4 @@
-// Rules on operands of matrix products: transpose-into-matmul, lift-matmul-over-reshape, fold-operand-factor.
+// Rules on operands of matrix products: outer-product-to-pointwise, transpose-into-matmul, lift-matmul-over-reshape, fold-operand-factor.
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
@@ -28,6 +28,26 @@ MatrixOp turned(MatrixOp operation)
     return operation == MatrixOp::kNONE ? MatrixOp::kTRANSPOSE : MatrixOp::kNONE;
 }
 } // namespace
+
+Rewrite outerProductToPointwise(Graph const& graph, Node const& node)
+{
+    auto const* product = as<MatrixMultiply>(*node.layer);
+    if (product == nullptr || product->operation0 != MatrixOp::kNONE || product->operation1 != MatrixOp::kNONE
+        || !product->epilogue.empty() || product->alpha != 1.0F || node.inputs.size() != 2
+        || graph.value(node.output()).contents)
+        return skip();
+    Shape const& a = graph.typeOf(node.input(0)).shape;
+    Shape const& b = graph.typeOf(node.input(1)).shape;
+    DType const type = graph.typeOf(node.output()).dtype;
+    bool const isReal = type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16;
+    if (!isReal || a.size() != b.size() || a.back() != ShapeExpr{1} || b[b.size() - 2] != ShapeExpr{1})
+        return skip();
+    Patch patch{graph, node};
+    patch.covers({node.id});
+    patch.replace(
+        node.output(), patch.add(ElementWise{nvinfer1::ElementWiseOperation::kPROD}, {node.input(0), node.input(1)}));
+    return patch;
+}
 
 Rewrite transposeIntoMatmul(Graph const& graph, Node const& node)
 {

@@ -23,6 +23,7 @@
 #include "layers/quantize.h"
 #include "layers/reduce.h"
 #include "layers/resize.h"
+#include "layers/rotary_embedding.h"
 #include "layers/scale.h"
 #include "layers/select.h"
 #include "layers/shuffle.h"
@@ -50,8 +51,8 @@ using nvinfer1::UnaryOperation;
 
 //! Layers that give no larger and no finer numbers than they read.
 constexpr std::array kFollowers{Activation::kName, Concatenation::kName, Gather::kName, Identity::kName, LRN::kName,
-    Normalization::kName, Padding::kName, ParametricReLU::kName, Pooling::kName, Resize::kName, Scale::kName,
-    Select::kName, Shuffle::kName, Slice::kName, SoftMax::kName, Squeeze::kName, Unsqueeze::kName};
+    Normalization::kName, Padding::kName, ParametricReLU::kName, Pooling::kName, Resize::kName, RotaryEmbedding::kName,
+    Scale::kName, Select::kName, Shuffle::kName, Slice::kName, SoftMax::kName, Squeeze::kName, Unsqueeze::kName};
 
 bool isProduct(Layer const& layer) noexcept
 {
@@ -65,8 +66,7 @@ bool isTame(Node const& node) noexcept
 {
     if (auto const* unary = as<Unary>(*node.layer))
         return unary->operation == UnaryOperation::kABS || unary->operation == UnaryOperation::kNEG
-            || unary->operation == UnaryOperation::kERF || unary->operation == UnaryOperation::kSIN
-            || unary->operation == UnaryOperation::kCOS;
+            || unary->operation == UnaryOperation::kERF;
     if (auto const* two = as<ElementWise>(*node.layer))
     {
         bool const isSquare = two->operation == ElementWiseOperation::kPROD && node.inputs.at(0) == node.inputs.at(1);
@@ -182,8 +182,28 @@ class Narrower
         return isWidened ? cast->input(0) : kNone;
     }
 
+    //! Whether a sine or cosine reads it, through what moves, joins or scales elements; `steps`: that may still be gone.
+    //! Of an angle the digits behind the point count, however large it is: float16 has none from 1024 on.
+    bool isAngle(ValueId value, int32_t steps) const
+    {
+        return steps > 0 && std::ranges::any_of(mGraph.readers(value), [&](NodeId id) {
+            Node const& reader = mGraph.node(id);
+            Layer const& layer = *reader.layer;
+            if (auto const* unary = as<Unary>(layer))
+                return unary->operation == UnaryOperation::kSIN || unary->operation == UnaryOperation::kCOS;
+            bool const isHandedOn = as<Concatenation>(layer) != nullptr || as<Shuffle>(layer) != nullptr
+                || as<Squeeze>(layer) != nullptr || as<Unsqueeze>(layer) != nullptr || as<Identity>(layer) != nullptr
+                || as<Slice>(layer) != nullptr || as<Gather>(layer) != nullptr || as<ElementWise>(layer) != nullptr
+                || as<Cast>(layer) != nullptr;
+            return isHandedOn && isAngle(reader.output(), steps - 1);
+        });
+    }
+
     bool isNarrowed(Node const& node) const
     {
+        constexpr int32_t kStepsToAngles{6};
+        if (isProduct(*node.layer) && isAngle(node.output(), kStepsToAngles))
+            return false;
         auto const isFloat = [&](ValueId value) { return isReal(value); };
         if (!node.layer->bodies().empty() || !std::ranges::all_of(node.outputs, isFloat)
             || std::ranges::none_of(node.inputs, isFloat) || (mRequest.spares && mRequest.spares(node)))

@@ -46,6 +46,8 @@ constexpr Rule kClean[]{
         lowerRecurrence},
     {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
+    {"outer-product-to-pointwise", RuleKind::kSimplify,
+        "A product over one element is one of elements, exact in its type.", outerProductToPointwise},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kReshapedWeights,
     kCancelRequantization,
@@ -61,6 +63,8 @@ constexpr Rule kWeights[]{
         recognizeLayerNorm},
     {"recognize-group-norm", RuleKind::kFuse, "An instance norm on groups of channels becomes a group norm.",
         recognizeGroupNorm},
+    {"recognize-rotary-embedding", RuleKind::kFuse,
+        "Halves of heads that angles turn, written out as arithmetic, become one layer.", recognizeRotaryEmbedding},
     {"fold-affine-into-normalization", RuleKind::kFuse, "Scale and shift after a normalization become its own.",
         foldAffineIntoNormalization},
     kFold,

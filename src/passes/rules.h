@@ -29,6 +29,7 @@ Rewrite lowerRecurrence(Graph const& graph, Node const& node);
 Rewrite maskPaddedKeys(Graph const& graph, Node const& node);
 Rewrite scalarScales(Graph const& graph, Node const& node);
 Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node);
+Rewrite outerProductToPointwise(Graph const& graph, Node const& node);
 Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);
 Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);
 Rewrite foldOperandFactor(Graph const& graph, Node const& node);
@@ -42,6 +43,7 @@ Rewrite cancelRequantization(Graph const& graph, Node const& node);
 // Patterns of exporters.
 Rewrite recognizeLayerNorm(Graph const& graph, Node const& node);
 Rewrite recognizeGroupNorm(Graph const& graph, Node const& node);
+Rewrite recognizeRotaryEmbedding(Graph const& graph, Node const& node);
 Rewrite foldAffineIntoNormalization(Graph const& graph, Node const& node);
 
 // For a target: int8 products.

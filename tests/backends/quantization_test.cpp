@@ -201,6 +201,10 @@ TEST(CpuRotaryEmbedding, pairsPartsAndPositions)
                 {input(randomTensor({2, 3, 5, 48})), input(randomTensor({2, 5, pairs})),
                     input(randomTensor({2, 5, pairs}))},
                 "rows");
+            expectKernels(RotaryEmbedding{neighbours, turned}, // Every sample's.
+                {input(randomTensor({2, 3, 5, 48})), input(randomTensor({1, 5, pairs})),
+                    input(randomTensor({1, 5, pairs}))},
+                "rows");
         }
 }
 

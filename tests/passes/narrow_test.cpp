@@ -146,6 +146,20 @@ output %s
     EXPECT_EQ(text.find("65504"), std::string::npos) << text;
 }
 
+//! Positions times frequencies: of the angle 2,000.3 float16 has 2,000.
+TEST(Narrow, anglesKeepTheirDigits)
+{
+    Graph graph = parsed(R"(
+input %x : float32[N,8]
+const %w : float32[8,8] = random(1)
+%m = MatrixMultiply(%x, %w)
+%j = Concatenation(%m, %m) {Axis=1}
+%c = Unary(%j) {Operation=7}
+output %c
+)");
+    EXPECT_EQ(narrowTypes(graph, {}), 0U);
+}
+
 TEST(Narrow, productsKeepWeightsThatAreTooLarge)
 {
     for (std::string const weight : {"70000", "-70000", "65504", "1e-9"})

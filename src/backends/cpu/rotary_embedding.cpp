@@ -33,6 +33,7 @@ struct RotaryRows
     int64_t positions{0}; //!< Rows of the caches, where positions are given.
     bool isInterleaved{false};
     bool isIndexed{false};
+    bool isShared{false}; //!< All samples turn by the same.
     bool isWide{false};
 };
 
@@ -57,7 +58,8 @@ class RotaryStep final : public HostPrepared
         auto* out = static_cast<T*>(call.outputs[0]);
         for (int64_t row = first; row < last; ++row)
         {
-            int64_t at = row / mRows.length / mRows.heads * mRows.length + row % mRows.length;
+            int64_t const batch = mRows.isShared ? 0 : row / mRows.length / mRows.heads;
+            int64_t at = batch * mRows.length + row % mRows.length;
             if (mRows.isIndexed)
                 at = mRows.isWide ? static_cast<int64_t const*>(call.inputs[3])[at]
                                   : static_cast<int32_t const*>(call.inputs[3])[at];
@@ -85,7 +87,7 @@ class RotaryStep final : public HostPrepared
             return storedAs<T>(static_cast<double>(number));
     }
 
-    void turn(T const* x, T const* cosines, T const* sines, T* out) const
+    void turn(T const* __restrict x, T const* __restrict cosines, T const* __restrict sines, T* __restrict out) const
     {
         int64_t const step = mRows.isInterleaved ? 2 : 1;
         int64_t const other = mRows.isInterleaved ? 1 : mRows.pairs;
@@ -122,6 +124,7 @@ Step stepOfRotary(StepOf<RotaryEmbedding> const& from)
         .positions = from.inputs[1].extents[0],
         .isInterleaved = from.layer().interleaved,
         .isIndexed = isPresent(from.inputs, 3)};
+    rows.isShared = !rows.isIndexed && rows.positions == 1;
     rows.isWide = rows.isIndexed && from.inputs[3].dtype == DType::kINT64;
     return withStorage(from.inputs[0].dtype,
         [&]<typename T>(T) -> std::shared_ptr<Prepared const> { return std::make_shared<RotaryStep<T> const>(rows); });

@@ -14,7 +14,7 @@ namespace
 TENON_DEVICE_STRUCT(RotaryParams, unsigned const* stop; void const* x; void const* cosines; void const* sines;
                     void const* positions; void* out; unsigned long long count; unsigned isSmall;
                     unsigned long long packs; unsigned long long rest; long long heads; long long length;
-                    long long columns; long long pairs; long long room;);
+                    long long columns; long long pairs; long long room; int isShared;);
 
 //! A position that the tables do not have turns by nothing that there is: its pairs become zeros, as Gather's rows do.
 constexpr char kRotaryKernel[]{R"(
@@ -34,7 +34,7 @@ TENON_KERNEL(rotary, RotaryParams)
             *(Packed*)(y + at) = *(Packed const*)(x + at);
             continue;
         }
-        i64 at = row / (p.length * p.heads) * p.length + row % p.length;
+        i64 at = (p.isShared ? 0 : row / (p.length * p.heads) * p.length) + row % p.length;
         if (p.positions != nullptr)
             at = (i64)((Position const*)p.positions)[at];
         bool const isThere = p.positions == nullptr || (at >= 0 && at < p.room);
@@ -127,6 +127,7 @@ class RotaryKernel final : public LayerKernel
         params.columns = x.extents[3];
         params.pairs = inputs[1].extents.back();
         params.room = hasPositions ? inputs[1].extents[0] : 0;
+        params.isShared = !hasPositions && inputs[1].extents[0] == 1 ? 1 : 0;
         params.isSmall = isSmall(volumeOf(x.extents)) ? 1U : 0U;
         int64_t const rows = x.extents[0] * params.heads * params.length;
         if (hasPositions && params.room == 0)
