@@ -628,10 +628,7 @@ def test_loops_side_by_side_ask_and_give_up_and_every_request_is_counted(engine:
 
 
 def test_lanes_that_have_no_thread_leave_none_behind(engine: trt.ICudaEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    start, started = (
-        threading.Thread.start,
-        [],
-    )  # Not how many there are: those of earlier tests may be on their way out.
+    start, started = threading.Thread.start, []  # Not how many there are: earlier tests' may be on their way out.
 
     def limited(thread: threading.Thread) -> None:
         if len(started) == 2:
