@@ -12,7 +12,8 @@ namespace
 //! `angles` defines %f, a half of what %c and %s are made of.
 std::string written(std::string const& angles, std::string const& cosines = "%a", std::string const& sines = "%b")
 {
-    return angles + fmt::format(R"(
+    return angles
+        + fmt::format(R"(
 %lo = Slice(%x) {{Start=(0), Size=(3), Axes=(3)}}
 %hi = Slice(%x) {{Start=(3), Size=(3), Axes=(3)}}
 %neg = Unary(%hi) {{Operation=5}}
@@ -22,7 +23,7 @@ std::string written(std::string const& angles, std::string const& cosines = "%a"
 %y = ElementWise(%p, %q) {{Operation=0}}
 output %y
 )",
-               cosines, sines);
+            cosines, sines);
 }
 } // namespace
 
