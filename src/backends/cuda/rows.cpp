@@ -310,7 +310,9 @@ Result<RowParams> arrange(std::span<TensorArg const> inputs, TensorArg const& ou
     params.keptAxes = static_cast<int>(sides[0].extents.size());
     params.reducedAxes = static_cast<int>(sides[1].extents.size());
     std::ranges::copy(sides[0].extents, params.keptExtents);
-    std::ranges::copy(sides[1].extents, params.reducedExtents);
+    // Rows without elements have results, too, where an index is taken apart.
+    std::ranges::transform(sides[1].extents, params.reducedExtents,
+        [](int64_t extent) { return static_cast<uint64_t>(std::max<int64_t>(extent, 1)); });
     for (size_t n = 0; n <= inputs.size(); ++n)
     {
         RowOperand& operand = n < inputs.size() ? params.in[n] : params.to;
