@@ -6,6 +6,7 @@ Runs where TENON_DEVICE names a GPU (`make cuda-test` does); the fake driver wou
 import ctypes
 import functools
 import pathlib
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -93,18 +94,29 @@ def largest_error(model: Model, shapes: Shapes, session: plans.Session, precisio
 @needs_gpu
 @pytest.mark.parametrize(("name", "precision"), CASES)
 def test_agrees_with_onnxruntime(
-    name: str, precision: str, tmp_path: pathlib.Path, tell_errors: Callable[..., None]
+    name: str,
+    precision: str,
+    tmp_path: pathlib.Path,
+    tell_errors: Callable[..., None],
+    record_property: Callable[[str, object], None],
 ) -> None:
     model, (flags, bar) = MODELS[name], PRECISIONS[precision]
+    begun = [time.perf_counter()]
     try:
         references_of(name)
     except (ImportError, FileNotFoundError) as error:  # Of the package that the model comes with.
         pytest.skip(str(error))
+    begun.append(time.perf_counter())
     path = tmp_path / f"{name}.plan"
     path.write_bytes(plans.build(model, flags=flags))
+    begun.append(time.perf_counter())
     session = plans.Session(path)
     path.unlink()  # Hundreds of megabytes each.
+    begun.append(time.perf_counter())
     errors = {at(shapes): largest_error(model, shapes, session, precision) for shapes in model.shapes[:SHAPES]}
+    begun.append(time.perf_counter())
+    for what, start, end in zip(("reference", "build", "load", "runs"), begun, begun[1:], strict=False):
+        record_property(f"seconds of {what}", round(end - start, 2))
     tell_errors(f"{name} {precision}", errors, bar)
     failed = {shape: f"{error:.2e}" for shape, error in errors.items() if not error <= bar}
     assert not failed, f"{name} in {precision}: errors above {bar:g} at {failed}"
