@@ -11,12 +11,13 @@ PROPERTY = "model_errors"
 
 
 @pytest.fixture
-def tell_errors(record_property: Callable[[str, object], None]) -> Callable[[str, dict[str, float], float], None]:
-    """Takes the name of a model, its errors by shape, and the bar that they may not be above."""
+def tell_errors(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Takes the name of a model, and by shape its errors and the bars that they may not be above."""
 
-    def tell(name: str, ratios: dict[str, float], bar: float) -> None:
-        worst = max(ratios, key=ratios.__getitem__)
-        record_property(PROPERTY, {"name": name, "largest": ratios[worst], "at": worst, "bar": bar, "all": ratios})
+    def tell(name: str, errors: dict[str, float], bars: dict[str, float]) -> None:
+        worst = max(errors, key=lambda shape: errors[shape] / bars[shape])
+        found = {"name": name, "largest": errors[worst], "at": worst, "bar": bars[worst], "all": errors}
+        record_property(PROPERTY, found)
 
     return tell
 
@@ -31,7 +32,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
     known = json.loads(REPORT.read_text()) if REPORT.exists() else {}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(known | errors, indent=2, allow_nan=True) + "\n")
-    terminalreporter.section("largest error per model, as a share of max|b-b'|, where operands are rounded of max|b|")
+    terminalreporter.section("largest error per model, beside what it may be")
     for name, error in sorted(errors.items()):
-        terminalreporter.write_line(f"{name:30}{error['largest']:10.1e} of {error['bar']:.0e}   at {error['at']}")
+        terminalreporter.write_line(f"{name:30}{error['largest']:10.1e} of {error['bar']:.1e}   at {error['at']}")
     terminalreporter.write_line(f"written to {REPORT}")

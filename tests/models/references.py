@@ -5,6 +5,7 @@ import pathlib
 import zlib
 
 import numpy as np
+import onnx
 import onnxruntime
 from zoo import Model, Shape, Shapes
 
@@ -61,14 +62,16 @@ def page_crop(shape: Shape, variant: int) -> np.ndarray:
     return np.ascontiguousarray(prepared)
 
 
-def ort_session(path: pathlib.Path, threads: int = THREADS) -> onnxruntime.InferenceSession:
+def ort_session(model: pathlib.Path | bytes, threads: int = THREADS) -> onnxruntime.InferenceSession:
+    """Of a file, or of what would stand in one."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Without VNNI it lets sums of products of bytes saturate unless told not to.
     options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    given = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
 
 
 def ort_outputs(session: onnxruntime.InferenceSession, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -84,8 +87,30 @@ def error_ratio(got: np.ndarray, want: np.ndarray, other: np.ndarray) -> float:
     return float(np.max(np.abs(got.astype(np.float64) - want))) / scale
 
 
-def share_of_largest(got: np.ndarray, want: np.ndarray) -> float:
-    """max|a-b| / max|b|: what rounding costs, whose share of max|b-b'| grows with how alike a network's results are."""
+def rounded(values: np.ndarray, precision: str) -> np.ndarray:
+    """float32 numbers that have at most the bits of "tf32", "float16" or "bfloat16": the nearest ones, ties to even."""
+    if precision == "float16":
+        most = np.finfo(np.float16).max  # Masks have the least number of float32.
+        return np.clip(values, -most, most).astype(np.float16).astype(np.float32)
+    dropped = {"tf32": 13, "bfloat16": 16}[precision]
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    up = np.uint32((1 << dropped - 1) - 1) + (bits >> np.uint32(dropped) & np.uint32(1))
+    return (bits + up & np.uint32(~((1 << dropped) - 1) & 0xFFFFFFFF)).view(np.float32)
+
+
+def rounded_weights(path: pathlib.Path, precision: str) -> onnx.ModelProto:
+    """The model with its float32 weights rounded."""
+    model = onnx.load(path)
+    constants = [node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"]
+    for tensor in [*model.graph.initializer, *constants]:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            values = rounded(onnx.numpy_helper.to_array(tensor), precision)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+    return model
+
+
+def distance(got: np.ndarray, want: np.ndarray) -> float:
+    """The norm of the difference as a share of the norm; infinite where shapes differ or the result is not finite."""
     if got.shape != want.shape or not np.isfinite(got).all():
         return float("inf")
-    return float(np.max(np.abs(got.astype(np.float64) - want)) / np.max(np.abs(want)))
+    return float(np.linalg.norm(got.astype(np.float64) - want) / np.linalg.norm(want.astype(np.float64)))
