@@ -4,13 +4,15 @@
 Tenon: the project's models by trtexec under --fp16, built twice (the second build finds what the first kept on disk)
 and loaded by a process of its own; the plan's runs are timed by the Python module (PYTHONPATH=BUILD/python).
 bert_large is cuda_quantized.py's encoder without a mask; what tests/models has no graph of is exported by PyTorch.
-PyTorch: torchvision's and transformers' networks, channels last for images, eager in a CUDA graph and
-`torch.compile(mode="reduce-overhead")`. Random data; times are of bursts of runs that wait for each other alone.
-A row is (model, batch, sequence length).
+PyTorch: torchvision's and transformers' networks, channels last for images, eager in a CUDA graph and torch.compile
+in each of --modes; what max-autotune does not finish in --autotune-limit seconds a row has no time.
+Random data; times are of bursts of runs that wait for each other alone. A row is (model, batch, sequence length).
+`limit` is the physical limit of its layers in ms (physical_limit.py), `share` how much of it Tenon reaches.
 PyTorch's rows are prepared side by side by processes of their own, and timed one after the other when all are ready:
 who prepares shares --lock, who times has it alone, as compilers' trials beside a row had made it half as slow again.
 
     cuda_models.py BUILD MODELS [--rows resnet50:1,bert_base:1x128] [--engines tenon,torch] [--json FILE]
+                   [--modes reduce-overhead,max-autotune]
 """
 
 import argparse
@@ -25,12 +27,16 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import physical_limit
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROWS = (
     "resnet50:1,resnet50:8,resnet50:128,mobilenet_v2:1,mobilenet_v2:128,efficientnet_b0:1,efficientnet_b0:128,"
     "vit_b_16:1,vit_b_16:64,bert_base:1x128,bert_base:32x128,bert_large:1x384,bert_large:32x384"
 )
 IMAGE = 224
+# What the times of a mode of torch.compile are called.
+MODES = {"reduce-overhead": "compile", "max-autotune": "autotune"}
 BERT_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
 
 
@@ -52,6 +58,11 @@ def shapes(row: str) -> str:
     if is_text(name):
         return f"input_ids:{batch}x{length},attention_mask:{batch}x{length}"
     return f"input:{batch}x3x{IMAGE}x{IMAGE}"
+
+
+def inputs(row: str) -> dict[str, tuple[int, ...]]:
+    given = (each.split(":") for each in shapes(row).split(","))
+    return {name: tuple(map(int, shape.split("x"))) for name, shape in given}
 
 
 def graph(row: str, models: pathlib.Path) -> pathlib.Path:
@@ -110,7 +121,7 @@ def tenon_row(row: str, options: argparse.Namespace) -> dict[str, object]:
     given = shapes(row)
     profile = [f"--{which}Shapes={given}" for which in ("min", "opt", "max")]
     build = [f"--onnx={model}", "--fp16", *profile, f"--saveEngine={plan}", "--skipInference"]
-    result: dict[str, object] = {}
+    result: dict[str, object] = {"limit": physical_limit.limit_ms(model, inputs(row))}
     for which in ("cold_s", "again_s"):
         result[which] = seconds("Engine built", trtexec(options.build, build, options.limit, log))
         if result[which] is None:
@@ -122,7 +133,8 @@ def tenon_row(row: str, options: argparse.Namespace) -> dict[str, object]:
     median = re.search(r"GPU Compute Time:.*?median = ([0-9.]+) ms", text)
     result["trtexec_ms"] = float(median[1]) if median else None
     try:
-        return result | apart("tenon", row, options, options.limit)
+        result |= apart("tenon", row, options, options.limit)
+        return result | {"share": result["limit"] / result["ms"]}
     except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
         return result | {"error": repr(error)}
 
@@ -184,7 +196,7 @@ def network(name: str) -> object:
     return image_network(name).half().cuda().to(memory_format=torch.channels_last)
 
 
-def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
+def torch_row(row: str, mode: str, lock: pathlib.Path) -> dict[str, object]:
     busy = lock.open("w")
     fcntl.flock(busy, fcntl.LOCK_SH)
     import torch
@@ -197,6 +209,7 @@ def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
         image = torch.randn(batch, 3, IMAGE, IMAGE, device="cuda", dtype=torch.float16)
         given = (image.to(memory_format=torch.channels_last),)
     result: dict[str, object] = {}
+    word = MODES[mode]
     with torch.no_grad():
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
@@ -207,20 +220,20 @@ def torch_row(row: str, lock: pathlib.Path) -> dict[str, object]:
         with torch.cuda.graph(captured):
             model(*given)
         started = time.time()
-        compiled = torch.compile(model, mode="reduce-overhead")
+        compiled = torch.compile(model, mode=mode)
         try:
             for _ in range(3):
                 compiled(*given)
             torch.cuda.synchronize()
-            result["compile_s"] = time.time() - started
+            result[f"{word}_s"] = time.time() - started
         except Exception as error:  # noqa: BLE001 (whatever the compiler raises, eager is still to be timed)
             result["error"] = repr(error)[:300]
         fcntl.flock(busy, fcntl.LOCK_UN)
         with busy:
             fcntl.flock(busy, fcntl.LOCK_EX)
             result["eager_ms"] = device_time(captured.replay)
-            if "compile_s" in result:
-                result["compile_ms"] = device_time(lambda: compiled(*given))
+            if f"{word}_s" in result:
+                result[f"{word}_ms"] = device_time(lambda: compiled(*given))
     return result
 
 
@@ -243,11 +256,14 @@ def device_time(call) -> float:
     return statistics.median(times)
 
 
-def apart(engine: str, row: str, options: argparse.Namespace, limit: int) -> dict[str, object]:
+def apart(engine: str, row: str, options: argparse.Namespace, limit: int, mode: str = "") -> dict[str, object]:
     command = [sys.executable, __file__, "--one", engine, "--rows", row, "--lock", str(options.lock)]
+    command += ["--modes", mode] if mode else []
     command += [str(options.build), str(options.models)]
     log = options.models / f"{row.replace(':', '.')}.{engine}.err"
-    environment = {"TENON_DEVICE": "cuda", "TORCHINDUCTOR_COMPILE_THREADS": "1"} | os.environ
+    environment = {"TENON_DEVICE": "cuda"} | os.environ
+    if mode != "max-autotune":  # Of that one row after the other is prepared.
+        environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     with log.open("w") as err:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=err, text=True, timeout=limit, env=environment, check=False
@@ -255,15 +271,19 @@ def apart(engine: str, row: str, options: argparse.Namespace, limit: int) -> dic
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def torch_rows(options: argparse.Namespace) -> dict[str, dict[str, object]]:
+def torch_rows(mode: str, options: argparse.Namespace) -> dict[str, dict[str, object]]:
+    """Side by side; of max-autotune, whose trials on the GPU decide, one after the other."""
+    is_tuned = mode == "max-autotune"
+    limit = options.autotune_limit if is_tuned else options.torch_limit
+
     def one(row: str) -> dict[str, object]:
         try:
-            return apart("torch", row, options, options.torch_limit)
+            return apart("torch", row, options, limit, mode)
         except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
-            return {"error": repr(error)}
+            return {"error": f"{mode}: {error!r}"}
 
     rows = options.rows.split(",")
-    with ThreadPoolExecutor(len(rows)) as pool:
+    with ThreadPoolExecutor(1 if is_tuned else len(rows)) as pool:
         return dict(zip(rows, pool.map(one, rows), strict=True))
 
 
@@ -282,19 +302,34 @@ def main() -> None:
     )
     parser.add_argument("--limit", type=int, default=180, help="seconds of a build")
     parser.add_argument("--torch-limit", type=int, default=600, help="seconds of PyTorch's rows")
+    parser.add_argument(
+        "--autotune-limit", type=int, default=600, help="seconds of one of PyTorch's rows by max-autotune"
+    )
+    parser.add_argument("--modes", default="reduce-overhead", help=f"of torch.compile: {', '.join(MODES)}")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if unknown := set(options.modes.split(",")) - set(MODES):
+        parser.error(f"no such mode: {', '.join(sorted(unknown))}")
     options.models.mkdir(parents=True, exist_ok=True)
     options.lock = options.lock or options.models / "timing.lock"
     if options.one:
         is_ours = options.one == "tenon"
-        made = timed_plan(options.rows, options.models) if is_ours else torch_row(options.rows, options.lock)
+        made = (
+            timed_plan(options.rows, options.models)
+            if is_ours
+            else torch_row(options.rows, options.modes, options.lock)
+        )
         print(json.dumps(made))
         return
     engines = options.engines.split(",")
-    theirs = torch_rows(options) if "torch" in engines else {}
-    columns = ("ms", "eager_ms", "compile_ms", "cold_s", "again_s", "load_s", "compile_s")
+    modes = options.modes.split(",")
+    theirs: dict[str, dict[str, object]] = {}
+    for mode in modes if "torch" in engines else ():
+        for row, times in torch_rows(mode, options).items():  # The first mode's time of eager runs stays.
+            theirs[row] = times | theirs.get(row, {})
+    columns = ["ms", "limit", "share", "eager_ms", *(f"{MODES[mode]}_ms" for mode in modes)]
+    columns += ["cold_s", "again_s", "load_s", *(f"{MODES[mode]}_s" for mode in modes)]
     print(f"{'row':<20} " + " ".join(f"{column:>9}" for column in columns))
     rows = []
     for row in options.rows.split(","):

@@ -46,11 +46,28 @@ class Layer:
         return any(node.op_type in kinds for node in self.nodes)
 
 
-def with_shapes(path: pathlib.Path, inputs: dict[str, tuple[int, ...]]) -> onnx.ModelProto:
-    """The graph for these inputs, with what only depends on shapes folded, and all shapes inferred."""
+LARGE = 1024  # Elements from which on a weight is no shape, axis or index.
+
+
+def without_contents(graph: onnx.GraphProto) -> set[str]:
+    """Makes inputs of large weights, so that nothing has to copy them; their names."""
+    large = [each for each in graph.initializer if math.prod(each.dims) >= LARGE]
+    small = [each for each in graph.initializer if math.prod(each.dims) < LARGE]
+    named = {each.name for each in graph.input}
+    for each in large:
+        if each.name not in named:
+            graph.input.append(onnx.helper.make_tensor_value_info(each.name, each.data_type, list(each.dims)))
+    del graph.initializer[:]
+    graph.initializer.extend(small)
+    return {each.name for each in large}
+
+
+def with_shapes(path: pathlib.Path, inputs: dict[str, tuple[int, ...]]) -> tuple[onnx.ModelProto, set[str]]:
+    """The graph for these inputs, what only depends on shapes folded, shapes inferred; names of large weights."""
     import onnxruntime as ort
 
     model = onnx.load(path)
+    large = without_contents(model.graph)
     for given in model.graph.input:
         if given.name in inputs:
             for dim, extent in zip(given.type.tensor_type.shape.dim, inputs[given.name], strict=True):
@@ -64,14 +81,14 @@ def with_shapes(path: pathlib.Path, inputs: dict[str, tuple[int, ...]]) -> onnx.
         options.optimized_model_filepath = str(folded)
         options.log_severity_level = 3
         ort.InferenceSession(str(fixed), options, providers=["CPUExecutionProvider"])
-        return onnx.shape_inference.infer_shapes(onnx.load(folded), data_prop=True)
+        return onnx.shape_inference.infer_shapes(onnx.load(folded), data_prop=True), large
 
 
 class Tensors:
     """Elements and bytes of each tensor of a graph by its name; reals have two bytes."""
 
-    def __init__(self, graph: onnx.GraphProto):
-        self.weights = {each.name for each in graph.initializer}
+    def __init__(self, graph: onnx.GraphProto, large: set[str]):
+        self.weights = large | {each.name for each in graph.initializer}
         self.extents = {each.name: list(each.dims) for each in graph.initializer}
         self._types = {each.name: each.data_type for each in graph.initializer}
         for each in [*graph.value_info, *graph.input, *graph.output]:
@@ -117,8 +134,8 @@ def home(node: onnx.NodeProto, makers: dict[str, Layer], order: list[Layer]) -> 
     return None if begins(node) or not before else max(before, key=lambda layer: order.index(layer))
 
 
-def layers(model: onnx.ModelProto) -> list[Layer]:
-    tensors, makers, order = Tensors(model.graph), {}, []
+def layers(model: onnx.ModelProto, large: set[str]) -> list[Layer]:
+    tensors, makers, order = Tensors(model.graph, large), {}, []
     for node in model.graph.node:
         if node.op_type == "Constant":
             tensors.weights.add(node.output[0])
@@ -153,7 +170,7 @@ def rows_read(name: str, layer: Layer, tensors: Tensors) -> int:
 
 
 def limit_ms(path: pathlib.Path, inputs: dict[str, tuple[int, ...]]) -> float:
-    return 1e3 * sum(layer.seconds for layer in layers(with_shapes(path, inputs)))
+    return 1e3 * sum(layer.seconds for layer in layers(*with_shapes(path, inputs)))
 
 
 def main() -> None:
@@ -161,7 +178,7 @@ def main() -> None:
         sys.exit(__doc__)
     given = dict(each.split("=") for each in sys.argv[2:])
     inputs = {name: tuple(map(int, shape.split("x"))) for name, shape in given.items()}
-    found = layers(with_shapes(pathlib.Path(sys.argv[1]), inputs))
+    found = layers(*with_shapes(pathlib.Path(sys.argv[1]), inputs))
     print(f"{1e3 * sum(each.seconds for each in found):.4f} ms in {len(found)} layers; the longest, in µs:")
     for each in sorted(found, key=lambda layer: -layer.seconds)[:12]:
         print(f"{1e6 * each.seconds:9.2f}  {each.flops / 1e9:9.3f} GFLOP {each.bytes / 1e6:9.3f} MB  {each.name[:80]}")

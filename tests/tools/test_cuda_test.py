@@ -124,6 +124,40 @@ def test_a_flag_that_names_nothing_is_refused(tmp_path, flags):
     assert done.returncode == 2 and ("nonsense" in done.stderr or "soon" in done.stderr)
 
 
+SANITIZER = """\
+#!/bin/sh
+# Of each test whose name it knows, what compute-sanitizer prints; the rest is the program's.
+while [ "${1#--}" != "$1" ]; do shift 2; done
+"$@"
+status=$?
+case "$2" in
+*ours*) echo "========= Error: Race reported between Write access at rows+0x10 and Read access at rows+0x20 [4 hazards]"
+    echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" ;;
+*library*) echo "========= Error: Race reported between Write access at nvjet_sm90_hsh+0x10 [4 hazards]"
+    echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" ;;
+*quiet*) echo "========= Target application terminated before first instrumented API call" ;;
+*silent*) ;;
+*) echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" ;;
+esac
+exit $status
+"""
+
+
+def test_a_sanitizer_tells_of_our_kernels_and_notes_those_of_libraries(tmp_path, monkeypatch):
+    (tmp_path / "path").mkdir()
+    sanitizer = tmp_path / "path/compute-sanitizer"
+    sanitizer.write_text(SANITIZER)
+    sanitizer.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sanitizer.parent}:{os.environ['PATH']}")
+    build(tmp_path, test_backends=["ours", "library", "quiet", "silent", "right"])
+    done = cuda_test(tmp_path, "--only", "racecheck")
+    told = result(tmp_path)
+    assert done.returncode == 1 and (told["passed"], told["ran"], told["skipped"]) == (2, 4, 1), done.stdout
+    failures = dict(told["failures"])
+    assert "at rows+0x10" in failures["Suite.ours"] and "no summary" in failures["Suite.silent"]
+    assert "nvjet" in told["notes"][0] and "Suite.library" in told["notes"][0]
+
+
 def test_parts_by_groups():
     assert parts.chosen("sanitize,soak") == ["soak", "memcheck", "racecheck"]
     assert parts.chosen("all") == list(parts.LIMITS)

@@ -14,6 +14,10 @@ from cuda_parts.place import Place
 
 EVENT = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([^\s,]+)", re.M)
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) ")
+REPORT = re.compile(
+    r"^========= ((?:Error|Warning|Invalid|Program hit|Barrier|Fatal).*(?:\n========= {3,}at .*)?)", re.M
+)
+LIBRARY = re.compile(r"nvjet|cudnn|cublas|cutlass|xmma")  # What kernels of cuBLASLt and cuDNN do is not ours.
 NO_KERNEL = "before first instrumented API call"
 
 
@@ -68,6 +72,7 @@ class GtestPart:
         self._environment = place.environment | (extra or {})
         self._processes, self._long, self._prefix = processes, long, prefix
         self._count = 0
+        self._notes: list[str] = []
         self._results: dict[str, tuple[str, str]] = {}  # Of each test, how it ended and what it said.
 
     def jobs(self) -> list[Job]:
@@ -123,21 +128,29 @@ class GtestPart:
         return open_test, begun
 
     def _read_sanitizer(self, job: Job, text: str) -> None:
-        found = SUMMARY.search(text)
-        if found and found[1] == "0":
+        summary = SUMMARY.search(text)
+        reports = REPORT.findall(text)
+        own = [each for each in reports if not LIBRARY.search(each)]
+        if summary and (summary[1] == "0" or (reports and not own)):
+            if reports:
+                self._notes.append(
+                    f"{', '.join(job.tests)}: in libraries' kernels alone, {' '.join(reports[0].split())[:150]}"
+                )
             return
-        ran = [name for name in job.tests if self._results[name][0] in ("OK", "FORGOTTEN")]
         if NO_KERNEL in text:  # Nothing of the GPU's was called.
             said = ("SKIPPED", "")
         else:
-            worst = re.search(r"^========= (?:Error|Invalid|Program hit|.*hazard).*$", text, re.M)
-            said = ("FAILED", f"{found[0] if found else 'no summary'} {worst[0] if worst else text[-200:]} ({job.log})")
-        for name in ran:
-            self._results[name] = said
+            told = " ".join((own or [text[-250:]])[0].split())
+            said = ("FAILED", f"{summary[0] if summary else 'no summary'}: {told} ({job.log.name})")
+        for name in job.tests:
+            if self._results[name][0] in ("OK", "FORGOTTEN"):
+                self._results[name] = said
 
     def outcome(self) -> Outcome:
         failures = [(name, said) for name, (word, said) in self._results.items() if word not in ("OK", "SKIPPED")]
         passed = sum(word == "OK" for word, _ in self._results.values())
         skipped = sum(word == "SKIPPED" for word, _ in self._results.values())
         ran = len(self._results) - skipped
-        return Outcome(self.name, verdict_of(passed, failures), passed, ran, skipped, failures=failures)
+        return Outcome(
+            self.name, verdict_of(passed, failures), passed, ran, skipped, failures=failures, notes=self._notes
+        )
