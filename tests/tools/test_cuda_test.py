@@ -179,7 +179,7 @@ def test_each_exclusion_fits_a_test_that_there_is():
     """A name that nobody has any more would leave out nothing, or what gets it next."""
     for program, entries in OF_PROGRAMS.items():
         sources = "".join(path.read_text() for path in (ROOT / "tests" / program.removeprefix("test_")).glob("*.cpp"))
-        for pattern in (each for entry in entries for each in entry["cases"]):
+        for pattern in (each for entry in entries for each in entry["cases"] if each != "*"):
             suite, _, test = pattern.rpartition(".")
             suite = suite.split("/")[-1]
             assert f"({suite}, {'' if test == '*' else test.split('/')[0]}" in sources, pattern

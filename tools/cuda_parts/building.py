@@ -19,6 +19,8 @@ TARGETS = [
     "test_cuda",
     "test_cuda_networks",
     "test_plugins",
+    "test_api",
+    "test_control",
     "test_soak",
     "tenon_bench_cuda_overhead",
 ]

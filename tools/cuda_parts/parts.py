@@ -10,15 +10,19 @@ from cuda_parts.jobs import Missing, Part
 from cuda_parts.place import Place
 from cuda_parts.pytests import PytestPart
 
-CONFORMANCE = ("driver", "contract", "kernels", "networks", "plugins", "nodes", "models", "python", "soak")
+CONFORMANCE = (
+    "driver", "contract", "kernels", "networks", "plugins", "api", "control", "nodes", "models", "python", "soak"
+)  # fmt: skip
 BY_NAME = ("memcheck", "racecheck", "overhead", "table", "quantized", "demo", "benchmark", "libraries")
-GROUPS = {"sanitize": ("memcheck", "racecheck"), "all": (*CONFORMANCE, *BY_NAME)}
+GROUPS = {"host": ("api", "control"), "sanitize": ("memcheck", "racecheck"), "all": (*CONFORMANCE, *BY_NAME)}
 LIMITS = {
     "driver": 600,
     "contract": 120,
     "kernels": 900,
     "networks": 600,
     "plugins": 300,
+    "api": 600,
+    "control": 300,
     "nodes": 900,
     "models": 1200,
     "python": 600,
@@ -77,6 +81,9 @@ def part(name: str, place: Place, options: argparse.Namespace, limit: float) -> 
     if name == "plugins":
         only = filter_of("test_plugins", "CircPad/Contract.J7_*:V3.L10_*:Cuda*:Quick.*:OtherParameters.*")
         return GtestPart(name, place, "test_plugins", only, limit=limit, extra=ON_CUDA, processes=min(4, cores))
+    if name in GROUPS["host"]:  # The public API's own tests, with the GPU's memory and stream.
+        program = f"test_{name}"
+        return GtestPart(name, place, program, filter_of(program), limit=limit, extra=ON_CUDA, processes=cores)
     if name == "nodes":
         return PytestPart(name, place, ("tests/onnx/test_node_tests.py",), limit=limit, modules=("onnx",))
     if name == "models":
