@@ -64,9 +64,11 @@ class Schedule:
         self.outcomes: list[Outcome] = []
 
     def run(self, parts: list[Part]) -> list[Outcome]:
-        together = [part for part in parts if not part.is_alone]
-        for group in [together, *([part] for part in parts if part.is_alone)]:
-            self._run(group)
+        """What measures goes first: of the others, some may have no end."""
+        for part in parts:
+            if part.is_alone:
+                self._run([part])
+        self._run([part for part in parts if not part.is_alone])
         return self.outcomes
 
     def _run(self, parts: list[Part]) -> None:
