@@ -92,8 +92,17 @@ def test_what_takes_too_long_is_told_and_what_had_no_time_too(tmp_path):
     build(tmp_path, test_contract=["a/cuda", "hangs/cuda", "c/cuda"])
     done = cuda_test(tmp_path, "--only", "contract", "--limit", "contract=2")
     assert done.returncode == 1, done.stdout
-    told = dict(result(tmp_path)["failures"])
-    assert "TOO LONG" in told["Suite.hangs/cuda"] and "no time" in told["Suite.c/cuda"]
+    told = result(tmp_path)
+    assert (told["verdict"], told["passed"], told["failures"]) == ("TOO LONG", 1, [])
+    assert told["late"] == ["Suite.hangs/cuda", "Suite.c/cuda"]
+    assert "not over in time: Suite.hangs/cuda, Suite.c/cuda" in done.stdout
+
+
+def test_a_failure_beside_what_takes_too_long_is_a_fault(tmp_path):
+    done = cuda_test(build(tmp_path, test_backends=["fails", "hangs"]), "--only", "kernels", "--limit", "3")
+    told = result(tmp_path)
+    assert done.returncode == 1 and told["verdict"] == "FAULT"
+    assert [name for name, _ in told["failures"]] == ["Suite.fails"] and told["late"] == ["Suite.hangs"]
 
 
 def test_all_parts_together_end_in_time(tmp_path):
@@ -101,7 +110,7 @@ def test_all_parts_together_end_in_time(tmp_path):
         build(tmp_path, test_backends=["hangs1", "hangs2", "hangs3"]), "--only", "kernels", "--within", "2"
     )
     assert done.returncode == 1
-    assert len(result(tmp_path)["failures"]) == 3
+    assert len(result(tmp_path)["late"]) == 3
 
 
 def test_a_part_that_was_named_and_is_missing_is_a_fault(tmp_path):

@@ -100,9 +100,9 @@ class GtestPart:
         rest = [name for name in job.tests if self._results[name][0] == "FORGOTTEN"]
         if status == KILLED:
             for name in rest:
-                self._results[name] = ("FAILED", "no time was left for it")
+                self._results[name] = ("LATE", "")
             if open_test:
-                self._results[open_test] = ("FAILED", "TOO LONG: it ran when its part's time was over")
+                self._results[open_test] = ("LATE", "")
             return []
         if open_test:
             said = first_message(text[begun:])
@@ -147,10 +147,12 @@ class GtestPart:
                 self._results[name] = said
 
     def outcome(self) -> Outcome:
-        failures = [(name, said) for name, (word, said) in self._results.items() if word not in ("OK", "SKIPPED")]
+        failures = [
+            (name, said) for name, (word, said) in self._results.items() if word not in ("OK", "SKIPPED", "LATE")
+        ]
+        late = [name for name, (word, _) in self._results.items() if word == "LATE"]
         passed = sum(word == "OK" for word, _ in self._results.values())
         skipped = sum(word == "SKIPPED" for word, _ in self._results.values())
+        verdict = verdict_of(passed, failures, late)
         ran = len(self._results) - skipped
-        return Outcome(
-            self.name, verdict_of(passed, failures), passed, ran, skipped, failures=failures, notes=self._notes
-        )
+        return Outcome(self.name, verdict, passed, ran, skipped, failures=failures, late=late, notes=self._notes)

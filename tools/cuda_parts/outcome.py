@@ -2,12 +2,13 @@
 
 import dataclasses
 
-OK, FAULT, LEFT_OUT = "ok", "FAULT", "left out"
+OK, FAULT, LATE, LEFT_OUT = "ok", "FAULT", "TOO LONG", "left out"
 
 
 @dataclasses.dataclass
 class Outcome:
-    """Of one part. `failures`: names and first messages. `notes`: figures and reasons, line by line."""
+    """Of one part. `failures`: names and first messages; `late`: names of what was not over when its time was.
+    `notes`: figures and reasons, line by line."""
 
     name: str
     verdict: str
@@ -16,6 +17,7 @@ class Outcome:
     skipped: int = 0
     seconds: float = 0.0
     failures: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    late: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
 
     def line(self) -> str:
@@ -27,9 +29,14 @@ class Outcome:
         told = [f"    {name}: {message}"[:400] for name, message in self.failures[:most]]
         if len(self.failures) > most:
             told.append(f"    … and {len(self.failures) - most} more")
+        if self.late:
+            beyond = f" and {len(self.late) - most} more" if len(self.late) > most else ""
+            told.append(f"    not over in time: {', '.join(self.late[:most])}{beyond}")
         return [self.line(), *(f"    {note}" for note in self.notes), *told]
 
 
-def verdict_of(passed: int, failures: list[tuple[str, str]]) -> str:
+def verdict_of(passed: int, failures: list[tuple[str, str]], late: list[str] | tuple[str, ...] = ()) -> str:
     """A part in which nothing passed has shown nothing."""
-    return OK if passed > 0 and not failures else FAULT
+    if failures or (passed == 0 and not late):
+        return FAULT
+    return LATE if late else OK
