@@ -31,6 +31,11 @@ std::optional<TapeOp> find(Table const& table, ExprOp op)
     return std::nullopt;
 }
 
+bool isWhole(double number)
+{
+    return number == std::rint(number);
+}
+
 bool isComparison(ExprOp op)
 {
     return op == ExprOp::kEqual || op == ExprOp::kLess || op == ExprOp::kGreater;
@@ -159,32 +164,38 @@ class Lowering
         }
     }
 
-    //! The node is a real number rounded and then clamped to whole numbers in [least, most].
-    bool isWholeWithin(int32_t i, double least, double most) const
+    //! The step of a node that is a real number rounded and then clamped to whole numbers in [least, most].
+    std::optional<TapeStep> wholeWithin(int32_t i, double least, double most) const
     {
         ExprNode const& top = mExpr.nodes[static_cast<size_t>(i)];
         if (top.op != ExprOp::kMin || !constantOf(top.b) || *constantOf(top.b) > most)
-            return false;
+            return std::nullopt;
         ExprNode const& below = mExpr.nodes[static_cast<size_t>(top.a)];
         if (below.op != ExprOp::kMax || !constantOf(below.b) || *constantOf(below.b) < least)
-            return false;
-        return mExpr.nodes[static_cast<size_t>(below.a)].op == ExprOp::kRound;
+            return std::nullopt;
+        ExprNode const& round = mExpr.nodes[static_cast<size_t>(below.a)];
+        if (round.op != ExprOp::kRound || constantOf(round.a) || !isWhole(*constantOf(below.b))
+            || !isWhole(*constantOf(top.b)))
+            return std::nullopt;
+        return TapeStep{.op = TapeOp::kWhole,
+            .a = mRow[static_cast<size_t>(round.a)],
+            .value = *constantOf(below.b),
+            .addend = *constantOf(top.b)};
     }
 
     //! What is quantized to int8 and at once dequantized never becomes an integer.
-    std::optional<int32_t> realOfInt8(ExprNode const& node) const
+    std::optional<TapeStep> realOfInt8(ExprNode const& node) const
     {
         ExprNode const& inner = mExpr.nodes[static_cast<size_t>(node.a)];
-        bool const isThere = node.dtype == DType::kFLOAT && inner.op == ExprOp::kCast && inner.dtype == DType::kINT8
-            && isWholeWithin(inner.a, -128.0, 127.0);
-        return isThere ? std::optional{mRow[static_cast<size_t>(inner.a)]} : std::nullopt;
+        bool const isThere = node.dtype == DType::kFLOAT && inner.op == ExprOp::kCast && inner.dtype == DType::kINT8;
+        return isThere ? wholeWithin(inner.a, -128.0, 127.0) : std::nullopt;
     }
 
     Result<Done> lowerCast(size_t i, ExprNode const& node)
     {
-        if (std::optional<int32_t> const real = realOfInt8(node))
+        if (std::optional<TapeStep> const real = realOfInt8(node))
         {
-            mRow[i] = *real;
+            mRow[i] = emit(*real);
             return Done{};
         }
         TapeKind const to = TENON_TRY(tapeKindOf(node.dtype));

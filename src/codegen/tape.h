@@ -36,6 +36,7 @@ enum class TapeOp : uint8_t
     kFloorDiv,
     // Real, three operands.
     kMulAdd, //!< a · b + c; b may be `value`, c may be `addend`.
+    kWhole,  //!< a rounded half to even, within [`value`, `addend`]; what is no number becomes 0.
              // Real to truth.
     kIsNan,
     kIsInf,

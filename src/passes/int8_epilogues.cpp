@@ -71,16 +71,18 @@ bool wantsReals(Graph const& graph, ValueId value, Node const& producer)
     return !isView && !isProduct && !pointwiseBody(graph, *reader) && reader->layer->bodies().empty();
 }
 
-bool isMonotone(EpilogueKind kind)
+//! Keeps order, and 0, which stands for what is no number once it is rounded.
+bool keepsOrder(EpilogueStep const& step)
 {
-    return kind == EpilogueKind::kRelu || kind == EpilogueKind::kClip;
+    return step.kind == EpilogueKind::kRelu
+        || (step.kind == EpilogueKind::kClip && step.alpha <= 0.0F && step.beta >= 0.0F);
 }
 
 //! Rounding to the scale of the result changes nothing in what is rounded to it later, also behind what keeps order.
 void dropRounding(Epilogue& epilogue, float scale)
 {
     auto last = epilogue.steps.end();
-    while (last != epilogue.steps.begin() && isMonotone(std::prev(last)->kind))
+    while (last != epilogue.steps.begin() && keepsOrder(*std::prev(last)))
         --last;
     if (last != epilogue.steps.begin() && std::prev(last)->kind == EpilogueKind::kRound
         && std::prev(last)->alpha == scale)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 namespace tenon::test
@@ -193,6 +194,45 @@ TEST(CpuInt8Convolution, everyStepOfAnEpilogue)
             layer.product.epilogue.steps = {{kind, 0.2F, 0.5F}};
             expectKernels(layer, operands, "int8", scale == 0.0F ? kReal : kWhole, Types::kFloatOnly);
         }
+    }
+}
+
+//! The number 0 stands for what is none, wherever sums are rounded.
+TEST(CpuInt8Convolution, operandsThatAreNoNumbers)
+{
+    Int8Form const form{{2, 16, 6, 5}, 37, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}};
+    Int8Form const channels{{2, 37, 6, 5}, 37, {3, 3}, 37, {}, {}, {1, 1}, {1, 1}};
+    HostTensor extra = randomTensor({2, 37, 6, 5});
+    for (int64_t i = 0; i < extra.count(); i += 3)
+        extra.set(i, i % 2 == 0 ? static_cast<double>(NAN) : i % 4 == 1 ? HUGE_VAL : -HUGE_VAL);
+    for (auto const& [scale, zeroPoint] : {std::pair{0.0F, 0}, {0.25F, 0}, {0.25F, 100}, {0.1F, -128}})
+        for (auto const& steps : std::vector<std::vector<EpilogueStep>>{{{EpilogueKind::kAdd}},
+                 {{EpilogueKind::kAdd}, {EpilogueKind::kRound, 0.25F}}, {{EpilogueKind::kMultiply}},
+                 {{EpilogueKind::kMultiply}, {EpilogueKind::kRelu}, {EpilogueKind::kRound, 0.25F},
+                     {EpilogueKind::kLinear, 0.5F, 1.0F}}})
+        {
+            Tolerance const tolerance = scale == 0.0F ? Tolerance{0.26, 1e-4} : kWhole;
+            for (auto const& [product, candidate] : {std::pair{form, "int8"}, {channels, "int8-depthwise"}})
+            {
+                QuantizedConvolution layer = int8LayerOf(product);
+                layer.outputScale = scale;
+                layer.outputZero = zeroPoint;
+                layer.product.epilogue.steps = steps;
+                std::vector<Operand> operands = int8OperandsOf(product);
+                operands.push_back(input(extra));
+                expectKernels(layer, operands, candidate, tolerance, Types::kFloatOnly);
+            }
+        }
+    if (backendUnderTest().name != "cpu")
+        return; // GPUs take the bias for numbers.
+    QuantizedConvolution layer = int8LayerOf(form);
+    layer.outputScale = 0.25F;
+    for (bool const isConstant : {false, true})
+    {
+        std::vector<Operand> operands = int8OperandsOf(form);
+        operands[2].isConstant = isConstant;
+        operands[2].tensor.set(5, static_cast<double>(NAN));
+        expectKernels(layer, operands, "int8", kWhole, Types::kFloatOnly);
     }
 }
 

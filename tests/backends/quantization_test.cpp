@@ -145,6 +145,31 @@ TEST(CpuBytes, expressionsThatQuantize)
     expectBytes(ofBytes, {x, scale, whole({1, 1}, {200}, DType::kUINT8)});
 }
 
+//! Quantized and dequantized in one go: as in two, also where clamps end between whole numbers or beside 0.
+TEST(CpuBytes, roundTripsOfWhatIsNoNumber)
+{
+    HostTensor x = randomTensor({3, 701}, -90.0, 90.0);
+    double const special[]{1e30, -1e30, INFINITY, -INFINITY, NAN, -0.0, 0.25, 0.75, -0.25};
+    for (int64_t i = 0; i < 9; ++i)
+        for (int64_t const first : {0, 700, 2094})
+            x.set(first + i, special[i]);
+    HostTensor scale{DType::kFLOAT, {}};
+    scale.set(0, 0.5);
+    auto const roundTrip = [](double least, double most) {
+        Expr const number = cast(limited(rounded(), least, most), DType::kINT8);
+        return cast(number, DType::kFLOAT) * cast(Expr::input(1), DType::kFLOAT);
+    };
+    for (auto const& [least, most] :
+        {std::pair{-128.0, 127.0}, {-127.0, 127.0}, {0.0, 127.0}, {3.0, 9.0}, {-20.0, -10.0}, {-3.5, 3.5}, {9.0, 3.0}})
+        expectKernels(Pointwise{roundTrip(least, most)}, {input(x), input(scale)}, "tape");
+    for (int32_t const zeroPoint : {0, 17})
+    {
+        Expr const number = quantizedExpr(Expr::input(0), Expr::input(1), DType::kINT8, zeroPoint);
+        expectKernels(Pointwise{dequantizedExpr(number, Expr::input(1), DType::kFLOAT, zeroPoint)},
+            {input(x), input(scale)}, "tape");
+    }
+}
+
 TEST(CpuBytes, expressionsThatDequantize)
 {
     HostTensor scale{DType::kFLOAT, {1, 1}};

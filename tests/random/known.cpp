@@ -124,7 +124,7 @@ class NodeErrors
             {"Padding", &NodeErrors::moves},
             {"ParametricReLU", &NodeErrors::elements},
             {"Pooling", &NodeErrors::pooling},
-            {"Quantize", &NodeErrors::quantize},
+            {"Quantize", &NodeErrors::elements},
             {"RaggedAttention", &NodeErrors::smooth},
             {"RaggedSoftMax", &NodeErrors::smooth},
             {"RecurrentNetwork", &NodeErrors::smooth},
@@ -305,13 +305,6 @@ class NodeErrors
                 tensor.integers[i] += static_cast<int64_t>(sign() * by);
         }
         return tensor;
-    }
-
-    Result<Done> quantize()
-    {
-        if (std::ranges::any_of(mIn[0]->value.reals, [](double x) { return std::isnan(x); }))
-            return badArgument("no integer stands for what is no number");
-        return elements();
     }
 
     Result<Done> elements()

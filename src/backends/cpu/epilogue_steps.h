@@ -57,10 +57,11 @@ TENON_INLINE F16 elu(F16 x, F16 alpha, F16)
     return selectLess(zero(), x, x, alpha * expMinusOne(max(splat(-80.0F), min(zero(), x))));
 }
 
-//! kRound; `inverse` is 1 / scale.
+//! kRound; `inverse` is 1 / scale. What is no number becomes 0.
 TENON_INLINE F16 rounded(F16 x, F16 scale, F16 inverse)
 {
-    return roundEven(max(splat(-128.0F), min(splat(127.0F), x * inverse))) * scale;
+    F16 const inside = max(splat(-128.0F), min(splat(127.0F), x * inverse));
+    return roundEven(numberOr(inside, zero())) * scale;
 }
 
 template <typename T>

@@ -54,6 +54,7 @@ Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, Int8Result res
         if (!form.isInt8 && inputs[extra].dtype != DType::kFLOAT)
             return badArgument("operand {} of the epilogue is neither int8 nor float32", extra);
         form.alpha = form.isInt8 ? step.alpha : 1.0F;
+        made.mReadsReals = made.mReadsReals || !form.isInt8;
         form.rowStride = columns;
         made.mInputs[at] = extra++;
     }
@@ -145,6 +146,7 @@ Int8Finish Int8Epilogue::bind(Call const& call, Int8Scaling const& scaling, int6
                 + at * (mSteps[i].isInt8 ? 1 : static_cast<int64_t>(sizeof(float)));
     finish.inverse = mInverse;
     finish.zeroPoint = mZeroPoint;
+    finish.isFinite = !mReadsReals && !mHasBias && scaling.biases.empty();
     finish.bias = mHasBias       ? static_cast<float const*>(call.inputs[2]) + column
         : scaling.biases.empty() ? nullptr
                                  : scaling.biases.data() + column;

@@ -61,6 +61,7 @@ class Int8Epilogue
     int32_t mZeroPoint{0};
     int64_t mColumns{0};
     bool mHasBias{false};
+    bool mReadsReals{false}; //!< An operand of a step.
 };
 
 //! Why no kernel can serve an epilogue.

@@ -160,6 +160,9 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
         }
     }
     F16 const inverse = splat(f.inverse);
+    if (f.inverse != 0.0F && !f.isFinite) // The number 0 stands for what is none.
+        forEach([none = splat(static_cast<float>(-f.zeroPoint) / f.inverse)](
+                    F16 each, int64_t, int64_t, int64_t) { return numberOr(each, none); });
     // What is too small becomes the least integer, and −128.
     F16 const most = splat(static_cast<float>(127 - f.zeroPoint));
     forEach([&](F16 each, int64_t r, int64_t c, int64_t count) {

@@ -48,6 +48,7 @@ struct Int8Finish
     int64_t stepCount{0};
     float inverse{0.0F};  //!< 1 / scale of the int8 result; 0: the result is float32.
     int32_t zeroPoint{0}; //!< Of the int8 result.
+    bool isFinite{true};  //!< No operand holds what is no number, or infinities to make it of.
     void* c{nullptr};
     int64_t cStride{0};
 };

@@ -138,6 +138,11 @@ TENON_INLINE F16 maxOrNan(F16 a, F16 b)
 {
     return {_mm512_mask_mov_ps(_mm512_max_ps(a.v, b.v), _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), a.v)};
 }
+//! The other in place of NaN.
+TENON_INLINE F16 numberOr(F16 a, F16 other)
+{
+    return {_mm512_mask_mov_ps(a.v, _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), other.v)};
+}
 TENON_INLINE F16 sqrt(F16 a)
 {
     return {_mm512_sqrt_ps(a.v)};
@@ -347,6 +352,11 @@ TENON_INLINE F16 maxOrNan(F16 a, F16 b)
 {
     return {_mm256_blendv_ps(_mm256_max_ps(a.lo, b.lo), a.lo, _mm256_cmp_ps(a.lo, a.lo, _CMP_UNORD_Q)),
         _mm256_blendv_ps(_mm256_max_ps(a.hi, b.hi), a.hi, _mm256_cmp_ps(a.hi, a.hi, _CMP_UNORD_Q))};
+}
+TENON_INLINE F16 numberOr(F16 a, F16 other)
+{
+    return {_mm256_blendv_ps(a.lo, other.lo, _mm256_cmp_ps(a.lo, a.lo, _CMP_UNORD_Q)),
+        _mm256_blendv_ps(a.hi, other.hi, _mm256_cmp_ps(a.hi, a.hi, _CMP_UNORD_Q))};
 }
 TENON_INLINE F16 sqrt(F16 a)
 {

@@ -81,6 +81,11 @@ void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
     case TapeOp::kMin: binary(step, a, b, to, n, [](F16 x, F16 y) { return minOrNan(x, y); }); break;
     case TapeOp::kMax: binary(step, a, b, to, n, [](F16 x, F16 y) { return maxOrNan(x, y); }); break;
     case TapeOp::kPow: binary(step, a, b, to, n, [](F16 x, F16 y) { return pow(x, y); }); break;
+    case TapeOp::kWhole:
+        map1(a, to, n, [&, most = splat(static_cast<float>(step.addend))](F16 x) {
+            return numberOr(min(most, max(value, roundEven(x))), zero());
+        });
+        break;
     case TapeOp::kFloorDiv: binary(step, a, b, to, n, [](F16 x, F16 y) { return floor(x / y); }); break;
     default: roundTo(step.type, a, to, n); break;
     }

@@ -141,6 +141,8 @@ class Following
         if (step.op == TapeOp::kMax && hasNumber)
             return set(step, true,
                 {std::max(rangeOf(step.a).first, step.value), std::max(rangeOf(step.a).second, step.value)});
+        if (step.op == TapeOp::kWhole)
+            return set(step, true, {step.value, step.addend});
         bool const isRounding = step.op == TapeOp::kFunction
             && (step.function == ExprOp::kRound || step.function == ExprOp::kFloor || step.function == ExprOp::kCeil);
         if (isRounding)

@@ -148,6 +148,11 @@ static __device__ __forceinline__ float maxOf(float a, float b)
 static __device__ __forceinline__ float minOf(float a, float b) { return isnan(a) || isnan(b) ? a + b : a < b ? a : b; }
 static __device__ __forceinline__ float maxOf(float a, float b) { return isnan(a) || isnan(b) ? a + b : a > b ? a : b; }
 #endif
+//! Rounded half to even, within [least, most]; what is no number becomes 0.
+static __device__ __forceinline__ float wholeOf(float x, float least, float most)
+{
+    return x != x ? 0.0f : fminf(fmaxf(rintf(x), least), most);
+}
 static __device__ __forceinline__ i64 minOf(i64 a, i64 b) { return a < b ? a : b; }
 static __device__ __forceinline__ i64 maxOf(i64 a, i64 b) { return a > b ? a : b; }
 static __device__ __forceinline__ i64 addOf(i64 a, i64 b) { return (i64)((u64)a + (u64)b); }
@@ -367,6 +372,7 @@ Form formOf(TapeOp op)
     case TapeOp::kPow: return {kR, "powf({0}, {1})"};
     case TapeOp::kFloorDiv: return {kR, "floorf({0} / {1})"};
     case TapeOp::kMulAdd: return {kR, "fmaf({0}, {1}, {2})"};
+    case TapeOp::kWhole: return {kR, "wholeOf({0}, {1}, {2})"};
     case TapeOp::kIsNan: return {kT, "({0} != {0})"};
     case TapeOp::kIsInf: return {kT, "(fabsf({0}) == fromBits(0x7F800000u))"};
     case TapeOp::kEqual: return {kT, "({0} == {1})"};

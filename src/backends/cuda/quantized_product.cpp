@@ -131,6 +131,7 @@ Result<QuantizedCode> codeOf(CudaDevice const& device, QuantizedLayer const& lay
     QuantizedTilesForm const form{.tile = tile,
         .hasWindow = shape.hasWindow,
         .hasSmallSums = shape.depth <= kDepthOfSmallSums,
+        .areNumbers = std::ranges::all_of(extras, [](DType type) { return type == DType::kINT8; }),
         .in = inputs[0].dtype,
         .out = TENON_TRY(storageOf(out.dtype)),
         .bias = TENON_TRY(storageOf(inputs[2].present ? inputs[2].dtype : DType::kFLOAT)),

@@ -161,10 +161,10 @@ static __device__ __forceinline__ float realOf(int sum)
 {
     return HAS_SMALL_SUMS ? fromBits(kWholeBits + (unsigned)sum) - kWhole : (float)sum;
 }
-//! The last byte is x, rounded half to even, within int8.
+//! The last byte is x, rounded half to even, within int8; 0 where it is no number.
 static __device__ __forceinline__ unsigned roundedBits(float x)
 {
-    return toBits(fminf(fmaxf(x, -128.0f), 127.0f) + kWhole);
+    return ARE_NUMBERS || x == x ? toBits(fminf(fmaxf(x, -128.0f), 127.0f) + kWhole) : kWholeBits;
 }
 static __device__ __forceinline__ void putResult(signed char& to, float x) { to = (signed char)roundedBits(x); }
 template <typename T>
@@ -488,10 +488,10 @@ std::string quantizedTilesText(QuantizedTilesForm const& form)
     text += fmt::format("typedef {} In;\ntypedef {} Sum;\ntypedef {} Out;\ntypedef {} Bias;\n"
                         "#define SUM_OPERAND(x) \"+{}\"(x)\n"
                         "constexpr int BN = {}, STAGES = {}, PENDING = {}, BLOCKS = {};\n"
-                        "constexpr bool HAS_WINDOW = {}, IS_ROUNDED = {}, HAS_SMALL_SUMS = {};\n",
+                        "constexpr bool HAS_WINDOW = {}, IS_ROUNDED = {}, HAS_SMALL_SUMS = {}, ARE_NUMBERS = {};\n",
         isFp8 ? "Fp8" : "signed char", isFp8 ? "float" : "int", form.out, form.bias, isFp8 ? "f" : "r",
         form.tile.columns, form.tile.stages, form.tile.pending, form.tile.blocks, form.hasWindow,
-        form.out == "signed char" || form.out == "Fp8", form.hasSmallSums);
+        form.out == "signed char" || form.out == "Fp8", form.hasSmallSums, form.areNumbers);
     text += matrixText();
     text += fmt::format(fmt::runtime(kWarpText), isFp8 ? 890 : 800, isFp8 ? "f32.e4m3.e4m3.f32" : "s32.s8.s8.s32");
     text += stageProductText(form.tile.columns, isFp8);

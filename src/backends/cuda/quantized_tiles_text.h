@@ -43,6 +43,7 @@ struct QuantizedTilesForm
     QuantizedTile tile;
     bool hasWindow;    //!< Else each result reads one row of x.
     bool hasSmallSums; //!< No sum is beyond 2^22.
+    bool areNumbers;   //!< No operand of the epilogue brings what is no number.
     DType in;          //!< kINT8 or kFP8.
     std::string out;
     std::string bias;
