@@ -191,8 +191,9 @@ void layOutScratch(EngineState const& engine, int32_t first, Place place, Prepar
         size_t used{0};
         for (size_t stream = 0; stream < most.size(); ++stream)
         {
-            begin[stream] = most[stream] > 0 ? (used + alignment - 1) / alignment * alignment : used;
-            used = begin[stream] + most[stream];
+            // Also of no bytes: libraries look at the address before they look at the size.
+            begin[stream] = (used + alignment - 1) / alignment * alignment;
+            used = most[stream] > 0 ? begin[stream] + most[stream] : used;
         }
         for (size_t j = i; j < end; ++j)
             if (stepAt(j).place == place)

@@ -206,4 +206,23 @@ TEST(Scratch, isSharedByStepsThatFollowEachOther)
     EXPECT_EQ((*run)->head.scratchBytes[place], second + each) << "what two streams need at a time, not three";
 }
 
+//! A library that needs none still looks at the address: cuBLASLt refuses one that is not aligned.
+TEST(Scratch, ofNoBytesBeginsAligned)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {3, 4});
+    builder.step("scale", {x}, {builder.output("a", builder.extentsOf(x))}).args = ProgramBuilder::args(2.0F);
+    int32_t const n = builder.input("n", {5}, 1, 16, DType::kINT32);
+    PlanStep& beside = builder.step("negate", {n}, {builder.output("b", builder.extentsOf(n), DType::kINT32)});
+    beside.stream = 1;
+    auto const engine = engineOf(builder.finish());
+    auto const run = prepareRun(engine->state(), {0}, {InputShapes{engine->state()}, {}});
+    ASSERT_TRUE(run) << run.error().message;
+    std::vector<PreparedStep> const& steps = (*run)->head.steps;
+    size_t const alignment = engine->state().device().alignment();
+    ASSERT_NE(steps[0].prepared->scratchBytes() % alignment, 0U);
+    ASSERT_EQ(steps[1].prepared->scratchBytes(), 0U);
+    EXPECT_EQ(steps[1].scratchBegin % alignment, 0U);
+}
+
 } // namespace tenon::test

@@ -28,6 +28,13 @@ bool isPlain(TensorArg const& arg, DType dtype)
     return arg.present && arg.dtype == dtype && arg.layout == Layout::kLinear;
 }
 
+Result<Done> runNegate(Call const& call, int64_t count, float)
+{
+    for (int64_t i = 0; i < count; ++i)
+        static_cast<int32_t*>(call.outputs[0])[i] = -static_cast<int32_t const*>(call.inputs[0])[i];
+    return Done{};
+}
+
 class Pointwise final : public HostPrepared
 {
   public:
@@ -49,11 +56,12 @@ class Pointwise final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return 64;
+        return mFunction == &runNegate ? 0 : 80; // No multiple of the alignment, and none.
     }
     Result<Done> run(Call const& call, Lane const&) const override
     {
-        std::memset(call.scratch, 0x5A, 64); // Scratch must be ours to write.
+        if (size_t const bytes = scratchBytes(); bytes > 0)
+            std::memset(call.scratch, 0x5A, bytes); // Scratch must be ours to write.
         return mFunction(call, mCount, mFactor);
     }
 
@@ -87,13 +95,6 @@ Result<Done> runNonZero(Call const& call, int64_t count, float)
         if (static_cast<float const*>(call.inputs[0])[i] != 0.0F)
             out[found++] = static_cast<int32_t>(i);
     call.produced[0] = found;
-    return Done{};
-}
-
-Result<Done> runNegate(Call const& call, int64_t count, float)
-{
-    for (int64_t i = 0; i < count; ++i)
-        static_cast<int32_t*>(call.outputs[0])[i] = -static_cast<int32_t const*>(call.inputs[0])[i];
     return Done{};
 }
 

@@ -290,10 +290,12 @@ TENON_FAKE_CUDA int cublasLtMatmul(void*, void* product, void const* alpha, void
         | reinterpret_cast<uintptr_t>(inC) | reinterpret_cast<uintptr_t>(out)
         | reinterpret_cast<uintptr_t>(job.product.bias);
     constexpr std::array<uint32_t, 6> kEpilogues{1, 2, 4, 6, 32, 36};
+    constexpr uintptr_t kWorkspaceAlignment{256}; // It looks, whatever the size.
     if (chosen[0] != kMagic || addresses % chosen[1] != 0 || chosen[2] > workspaceBytes || inC == nullptr
         || (job.beta == 0.0F && inC != out) || job.hasBias() != (job.product.bias != nullptr)
         || std::ranges::find(kEpilogues, job.product.epilogue) == kEpilogues.end()
-        || (chosen[2] > 0 && workspace == nullptr) || !isConsistent(job.product, job.a, job.b, job.d))
+        || (chosen[2] > 0 && workspace == nullptr) || reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0
+        || !isConsistent(job.product, job.a, job.b, job.d))
         return kInvalidValue;
     return tenonFakeEnqueue(stream, [=, used = chosen[2]] {
         if (used > 0)
