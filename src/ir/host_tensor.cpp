@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "base/narrow_float.h"
 #include "base/out_of_memory.h"
+#include "ir/filled_constant.h"
 
 #include <algorithm>
 #include <cmath>
@@ -211,9 +212,7 @@ void HostTensor::toBytes(void* data) const
 
 std::shared_ptr<Constant const> HostTensor::toConstant() const
 {
-    auto constant = makeConstant(dtype, extents, nullptr);
-    toBytes(const_cast<void*>(constant->data)); // Fresh memory of our own, shared with nobody yet.
-    return constant;
+    return makeConstantBy(dtype, extents, [this](void* memory) { toBytes(memory); });
 }
 
 std::vector<int64_t> stridesOf(std::vector<int64_t> const& extents)

@@ -2,8 +2,10 @@
 #include "ir/type.h"
 
 #include "base/cancellation.h"
+#include "ir/filled_constant.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace tenon
@@ -86,13 +88,23 @@ bool isAddressable(std::vector<int64_t> const& extents) noexcept
 
 std::shared_ptr<Constant const> makeConstant(DType dtype, std::vector<int64_t> extents, void const* data)
 {
+    auto const bytes = static_cast<size_t>(bytesOf(dtype, volumeOf(extents)));
+    return makeConstantBy(dtype, std::move(extents), [&](void* memory) {
+        if (data == nullptr)
+            std::memset(memory, 0, bytes);
+        else
+            copyCancellably(memory, data, bytes);
+    });
+}
+
+std::shared_ptr<Constant const> makeConstantBy(
+    DType dtype, std::vector<int64_t> extents, std::function<void(void*)> const& fill)
+{
     auto constant = std::make_shared<Constant>();
     constant->dtype = dtype;
     constant->extents = std::move(extents);
-    auto const bytes = static_cast<size_t>(constant->bytes());
-    std::shared_ptr<uint8_t[]> memory{data == nullptr ? new uint8_t[bytes + 1]() : new uint8_t[bytes + 1]};
-    if (data != nullptr)
-        copyCancellably(memory.get(), data, bytes);
+    std::shared_ptr<uint8_t[]> memory{new uint8_t[static_cast<size_t>(constant->bytes()) + 1]};
+    fill(memory.get());
     constant->data = memory.get();
     constant->owner = std::move(memory);
     return constant;

@@ -2,7 +2,8 @@
 #include "passes/narrow_types.h"
 
 #include "base/cancellation.h"
-#include "base/half.h"
+#include "base/half_ranges.h"
+#include "ir/filled_constant.h"
 #include "ir/patch.h"
 #include "ir/replaceable.h"
 #include "layers/activation.h"
@@ -39,6 +40,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 namespace tenon
 {
@@ -98,19 +100,9 @@ double largestOf(DType type) noexcept
     return type == DType::kHALF ? 65504.0 : 0x1.FEp127;
 }
 
-double smallestOf(DType type) noexcept
+std::span<float const> floatsOf(Constant const& constant) noexcept
 {
-    return type == DType::kHALF ? 0x1p-24 : 0x1p-133;
-}
-
-float const* floatsOf(Constant const& constant) noexcept
-{
-    return static_cast<float const*>(constant.data);
-}
-
-double smallestNormalOf(DType type) noexcept
-{
-    return type == DType::kHALF ? 0x1p-14 : 0x1p-126;
+    return {static_cast<float const*>(constant.data), static_cast<size_t>(constant.count())};
 }
 
 //! Whether the type has no number for an element but zero, or infinity where that makes a difference. Of a tensor that
@@ -118,29 +110,17 @@ double smallestNormalOf(DType type) noexcept
 //! them, as in an epsilon, are something.
 bool isOutOfRange(Constant const& constant, DType type, bool isClamped)
 {
-    bool hasTiny{false};
-    bool hasPlain{false};
-    for (int64_t i = 0; i < constant.count(); ++i)
-    {
-        double const size = std::abs(static_cast<double>(floatsOf(constant)[i]));
-        if (size > largestOf(type) && std::isfinite(size) && !isClamped)
-            return true;
-        hasTiny = hasTiny || (size > 0.0 && size < smallestOf(type));
-        hasPlain = hasPlain || (size >= smallestNormalOf(type) && size <= largestOf(type));
-    }
-    return hasTiny && !(isClamped && hasPlain);
+    HalfRange const range = halfRangeOf(type, floatsOf(constant));
+    if (range.hasTooLarge && !isClamped)
+        return true;
+    return range.hasTooSmall && !(isClamped && range.hasNormal);
 }
 
 //! Finite elements stay so.
 std::shared_ptr<Constant const> narrowed(Constant const& constant, DType type)
 {
-    auto const largest = static_cast<float>(largestOf(type));
-    std::vector<uint16_t> elements(static_cast<size_t>(constant.count()));
-    std::transform(floatsOf(constant), floatsOf(constant) + constant.count(), elements.begin(), [&](float element) {
-        float const given = std::isfinite(element) ? std::clamp(element, -largest, largest) : element;
-        return type == DType::kHALF ? floatToHalf(given) : floatToBfloat(given);
-    });
-    return makeConstant(type, constant.extents, elements.data());
+    return makeConstantBy(type, constant.extents,
+        [&](void* memory) { roundFinite(type, floatsOf(constant), static_cast<uint16_t*>(memory)); });
 }
 
 class Narrower
@@ -219,9 +199,7 @@ class Narrower
     {
         Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;
         bool const isTooLarge = constant != nullptr && !isReplaceable(*constant)
-            && std::any_of(floatsOf(*constant), floatsOf(*constant) + constant->count(), [&](float element) {
-                   return std::isfinite(element) && std::abs(static_cast<double>(element)) > largestOf(mRequest.type);
-               });
+            && halfRangeOf(mRequest.type, floatsOf(*constant)).hasTooLarge;
         return !isTooLarge && (mRequest.narrowsQuantized || mGraph.producerOf<Dequantize>(value) == nullptr);
     }
 

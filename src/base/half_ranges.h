@@ -1,0 +1,26 @@
+// Many floats at once to the 16-bit float types, and what of them those cannot hold: loops that compilers make vectors of.
+#pragma once
+
+#include "base/dtype.h"
+
+#include <span>
+
+namespace tenon
+{
+
+//! What numbers are to a type of 16 bits.
+struct HalfRange
+{
+    bool hasTooLarge{false}; //!< A finite one beyond its largest.
+    bool hasTooSmall{false}; //!< One that is not zero, and less than its least.
+    bool hasNormal{false};   //!< One that it has with all its digits.
+};
+
+//! `type`: kHALF or kBF16.
+HalfRange halfRangeOf(DType type, std::span<float const> values) noexcept;
+
+//! Each to the nearest number of the type, ties to even; finite numbers stay finite: what is too large becomes the
+//! largest. `to` has room for all of them.
+void roundFinite(DType type, std::span<float const> values, uint16_t* to) noexcept;
+
+} // namespace tenon
