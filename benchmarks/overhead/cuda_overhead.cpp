@@ -72,7 +72,7 @@ std::unique_ptr<IHostMemory> plan(ILogger& logger)
     std::unique_ptr<IBuilderConfig> const config{builder->createBuilderConfig()};
     ITensor* tensor = network->addInput("x", DataType::kFLOAT, Dims{2, {-1, kFloats / kRows}});
     IOptimizationProfile* const profile = builder->createOptimizationProfile();
-    for (auto const [selector, rows] : {std::pair{OptProfileSelector::kMIN, int64_t{1}},
+    for (auto const& [selector, rows] : {std::pair{OptProfileSelector::kMIN, int64_t{1}},
              {OptProfileSelector::kOPT, kRows}, {OptProfileSelector::kMAX, kRows}})
         orDie(profile->setDimensions("x", selector, Dims{2, {rows, kFloats / kRows}}), "setDimensions");
     config->addOptimizationProfile(profile);

@@ -80,4 +80,21 @@ TEST(CudaModules, kernelsThatStoreBeforeTheyWaitForFormerOnesAreNoticed)
     EXPECT_THAT(refused.error().message, testing::HasSubstr("waitingOnOneWay comes to 'st.global"));
 }
 
+//! Tables of the compiler's own, as the cosine of large numbers has one, are read so; memory of ours is not.
+TEST(CudaModules, memoryThatFormerKernelsWriteIsNotReadThroughTheReadOnlyCache)
+{
+    auto const text = [](std::string const& name, std::string const& value) {
+        return cuda::wholeText("struct Angle { unsigned const* stop; float* to; float const* from; };\nTENON_KERNEL("
+            + name + ", Angle)\n{\n    *p.to = " + value + ";\n}\n");
+    };
+    std::string const kCached{
+        "#ifdef __CUDA_ARCH__\n#define CACHED(at) __ldg(at)\n#else\n#define CACHED(at) *(at)\n#endif\n"};
+    auto const made = cuda::moduleOf(fake(), text("cosineOfOne", "cosf(*p.from)"));
+    EXPECT_TRUE(made) << made.error().message;
+    auto const refused = cuda::moduleOf(fake(), kCached + text("cosineOfCached", "cosf(CACHED(p.from))"));
+    if (refused)
+        GTEST_SKIP() << "no NVRTC on this machine";
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("read-only cache"));
+}
+
 } // namespace tenon::test
