@@ -144,9 +144,8 @@ Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet f
             each.pool == MemoryPoolType::kWORKSPACE ? log.info(note) : log.warning(note);
         }
     if (config.settings().hardwareCompatibilityLevel != HardwareCompatibilityLevel::kNONE)
-        log.warning(
-            "IBuilderConfig::setHardwareCompatibilityLevel: no effect on the CPU: the levels are about GPUs, and "
-            "a plan runs on every CPU whose instructions it was built for");
+        log.warning("IBuilderConfig::setHardwareCompatibilityLevel: no effect: the levels are about GPUs, for which a "
+                    "plan holds no code, and a plan runs on every CPU whose instructions it was built for");
     return Done{};
 }
 
