@@ -7,16 +7,43 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <dlfcn.h>
 
 namespace tenon::test
 {
 
 namespace
 {
-BackendEntry const& cudaEntry()
+BackendEntry const& entryOf(std::string_view backend)
 {
     auto const all = allBackends();
-    return *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    return *std::ranges::find(all, backend, &BackendEntry::name);
+}
+BackendEntry const& cudaEntry()
+{
+    return entryOf("cuda");
+}
+
+//! For another device than that of its program, stored and read again.
+std::shared_ptr<Plan const> plannedFor(Plan const& plan, std::string_view backend, Device& device)
+{
+    Result<Plan> again = api::planAgain(plan, {&entryOf(backend), 0, &device, "the test says so"}, nullptr, Log{});
+    EXPECT_TRUE(again) << again.error().message;
+    Result<Bytes> written = again ? writePlan(*again) : Result<Bytes>{again.error()};
+    EXPECT_TRUE(written) << written.error().message;
+    return written ? readBack(*std::move(written)) : nullptr;
+}
+
+//! What has been asked of the driver so far that allocates, where the driver is the fake one, which counts calls.
+int64_t allocations()
+{
+    auto const count = reinterpret_cast<int64_t (*)(char const*)>(
+        dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "tenonFakeCallsOf"));
+    int64_t all{0};
+    if (count != nullptr)
+        for (char const* const name : {"cuMemAlloc_v2", "cuMemHostAlloc", "cuModuleLoadDataEx"})
+            all += count(name);
+    return all;
 }
 
 class CudaNetworks : public testing::TestWithParam<std::tuple<CpuCase, DType>>
@@ -27,25 +54,23 @@ class CudaNetworks : public testing::TestWithParam<std::tuple<CpuCase, DType>>
 TEST_P(CudaNetworks, computeWhatTheCpuDoes)
 {
     auto const [network, type] = GetParam();
-    auto const blob = std::make_shared<Bytes const>(planOf(network, type));
-    Result<Plan> stored = readPlan(*blob, blob);
-    ASSERT_TRUE(stored) << stored.error().message;
-    auto const plan = std::make_shared<Plan const>(*std::move(stored));
+    std::shared_ptr<Plan const> const plan = readBack(planOf(network, type));
     Device& device = cudaWithKernels(0);
-    Result<Plan> again = api::planAgain(*plan, {&cudaEntry(), 0, &device, "the test says so"}, nullptr, Log{});
-    ASSERT_TRUE(again) << again.error().message;
-    Result<Bytes> const written = writePlan(*again);
-    ASSERT_TRUE(written) << written.error().message;
-    auto const kept = std::make_shared<Bytes const>(*written);
-    Result<Plan> read = readPlan(*kept, kept);
-    ASSERT_TRUE(read) << read.error().message;
-    auto const steps = read->programs.front().steps;
+    std::shared_ptr<Plan const> const onDevice = plannedFor(*plan, "cuda", device);
+    ASSERT_NE(onDevice, nullptr);
+    auto const& steps = onDevice->programs.front().steps;
     EXPECT_TRUE(std::ranges::any_of(steps, [](PlanStep const& step) { return step.place == Place::kDevice; }));
-    auto const onDevice = std::make_shared<Plan const>(*std::move(read));
     std::vector<HostTensor> const once = outputsOf(onDevice, device);
-    expectSame(once, outputsOf(plan, cpuWithKernels()), toleranceOf(type));
+    std::vector<HostTensor> const expected = outputsOf(plan, cpuWithKernels());
+    expectSame(once, expected, toleranceOf(type));
+    std::shared_ptr<Plan const> const back = plannedFor(*onDevice, "cpu", cpuWithKernels());
+    ASSERT_NE(back, nullptr);
+    expectSame(outputsOf(back, cpuWithKernels()), expected, toleranceOf(type));
     constexpr int32_t kUntilGraphs{4};
-    expectSame(outputsOf(onDevice, device, kUntilGraphs), once, 0.0);
+    std::vector<int64_t> allocated;
+    expectSame(outputsOf(onDevice, device, kUntilGraphs, [&] { allocated.push_back(allocations()); }), once, 0.0);
+    ASSERT_EQ(allocated.size(), static_cast<size_t>(kUntilGraphs));
+    EXPECT_EQ(allocated.back(), allocated.front()) << "runs behind the first have allocated";
 }
 
 namespace

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <random>
 
 namespace tenon::test
@@ -72,8 +73,10 @@ inline std::shared_ptr<Plan const> readBack(Bytes bytes)
     return plan ? std::make_shared<Plan const>(*std::move(plan)) : std::make_shared<Plan const>();
 }
 
-//! At the shapes of kOPT. More runs than one: of the last one, in a stream, as runs that come again are.
-inline std::vector<HostTensor> outputsOf(std::shared_ptr<Plan const> const& plan, Device& device, int32_t runs = 1)
+//! At the shapes of kOPT. More runs than one: of the last one, in a stream, as runs that come again are; `behind` is called
+//! after each of them.
+inline std::vector<HostTensor> outputsOf(
+    std::shared_ptr<Plan const> const& plan, Device& device, int32_t runs = 1, std::function<void()> const& behind = {})
 {
     using nvinfer1::OptProfileSelector;
     EngineOptions options;
@@ -114,7 +117,11 @@ inline std::vector<HostTensor> outputsOf(std::shared_ptr<Plan const> const& plan
     if (runs == 1)
         ran = (*context)->runObserved([](ObservedStep const&) { return true; });
     for (int32_t i = 0; i < runs && runs > 1 && ran; ++i)
+    {
         ran = (*context)->run({.isSynchronous = true});
+        if (behind)
+            behind();
+    }
     EXPECT_TRUE(ran) << ran.error().message;
     std::vector<HostTensor> values;
     for (size_t i = 0; ran && i < outputs.size(); ++i)

@@ -188,9 +188,10 @@ class SliceKernel final : public LayerKernel
         TensorArg const& x = inputs.front();
         TensorArg const& out = outputs.front();
         int32_t const bytes = movableBytes(out.dtype);
-        if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
+        // Constants are row-major, whatever the layout of the result.
+        if (blockOf(x.layout) != 1 || blockOf(out.layout) != 1 || bytes == 0
             || layer.mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
-            return badArgument("the copy kernel of slices takes one layout and strict bounds");
+            return badArgument("the copy kernel of slices takes layouts without blocks, and strict bounds");
         PreparedInputs const in{inputs, args().unread};
         Slice::Cut const cut = TENON_TRY(layer.cut(in.get()));
         std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));

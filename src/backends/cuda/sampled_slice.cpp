@@ -132,9 +132,11 @@ class SampledKernel final : public LayerKernel
         TensorArg const& out = outputs[0];
         int32_t const bytes = movableBytes(out.dtype);
         Sampling const sampling = TENON_TRY(samplingOf(args(), inputs));
-        if (x.layout != out.layout || blockOf(x.layout) != 1 || bytes == 0 || x.extents.size() > kMaxAxes
+        // Constants are row-major, whatever the layout of the result.
+        if (blockOf(x.layout) != 1 || blockOf(out.layout) != 1 || bytes == 0 || x.extents.size() > kMaxAxes
             || sampling.mode == SampleMode::kSTRICT_BOUNDS)
-            return badArgument("the kernel of slices beyond the input takes one layout and up to {} axes", kMaxAxes);
+            return badArgument(
+                "the kernel of slices beyond the input takes layouts without blocks, and up to {} axes", kMaxAxes);
         SampledParams params{};
         std::vector<int64_t> const strides = stridesIn(x.layout, x.extents);
         for (size_t const axis : memoryAxes(out.layout, out.extents.size()))
