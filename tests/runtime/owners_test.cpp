@@ -211,8 +211,8 @@ TEST(Scratch, ofNoBytesBeginsAligned)
 {
     ProgramBuilder builder;
     int32_t const x = builder.input("x", {3, 4});
-    builder.step("scale", {x}, {builder.output("a", builder.extentsOf(x))}).args = ProgramBuilder::args(2.0F);
     int32_t const n = builder.input("n", {5}, 1, 16, DType::kINT32);
+    builder.step("scale", {x}, {builder.output("a", builder.extentsOf(x))}).args = ProgramBuilder::args(2.0F);
     PlanStep& beside = builder.step("negate", {n}, {builder.output("b", builder.extentsOf(n), DType::kINT32)});
     beside.stream = 1;
     auto const engine = engineOf(builder.finish());
