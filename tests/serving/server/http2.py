@@ -21,7 +21,7 @@ class Client:
     """Answers pings and settings by itself, and takes what comes; of an answer `window` bytes at most."""
 
     def __init__(self, port: int, window: int = 0) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=120)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=300)
         self._lock, self._stream = threading.Lock(), -1
         self.received = 0  #: Bytes of messages.
         self.statuses: list[bytes] = []  #: Headers and trailers, as they came.
