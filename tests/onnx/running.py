@@ -13,15 +13,17 @@ from tenon import DeviceArray
 
 
 class Listener(trt.ILogger):
-    """Prints errors, and has the last one at hand for whoever must say why something was refused."""
+    """Prints errors, and has their number and the last one at hand for whoever must say why something was refused."""
 
     def __init__(self):
         trt.ILogger.__init__(self)
         self.last = ""
+        self.count = 0
 
     def log(self, severity, msg):
         if severity <= trt.ILogger.Severity.ERROR:
             self.last = msg
+            self.count += 1
             print(msg, file=sys.stderr)
 
 
@@ -163,6 +165,7 @@ def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.nda
 
 
 def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    errors = LOGGER.count
     memory = Memory(engine)
     allocator = Allocator(memory)
     names = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
@@ -182,7 +185,10 @@ def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarr
             elements = Elements(engine.get_tensor_dtype(name))
             shape = allocator.shapes[name]
             count = int(np.prod(shape, dtype=np.int64))
-            stored = memory.bytes_of(name)[: count * elements.stored.itemsize]
+            stored = memory.bytes_of(name)  # The run is over behind that.
+            if LOGGER.count > errors:  # A step of the host, in the stream of a GPU, can say so nowhere else.
+                raise Refused(f"the run failed: {LOGGER.last}")
+            stored = stored[: count * elements.stored.itemsize]
             results[name] = elements.decoded(stored.view(elements.stored).reshape(shape))
     return results
 
