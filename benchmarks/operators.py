@@ -108,6 +108,10 @@ CASES = {
     "BitShift uint32 left": Case(
         "BitShift", (image("uint32"), image("uint32") % np.uint32(32)), (), {"direction": "LEFT"}
     ),
+    "Det 256 x 256": Case("Det", (real(256, 256),)),
+    "Det 64 x 64, 16 of them": Case("Det", (real(16, 64, 64),)),
+    "Det 3 x 3, 5000 of them": Case("Det", (real(5000, 3, 3),)),
+    "ReduceMax of all": Case("ReduceMax", (image(),), (), {"keepdims": 0}),
 }
 
 
