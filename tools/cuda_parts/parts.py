@@ -36,8 +36,8 @@ LIMITS = {
     "benchmark": 300,
     "libraries": 300,
 }
-# Windows of many kinds, each with kernels of its own to compile: minutes where others take seconds.
-LONG = "CpuConvolution.*:CpuDeconvolution.*"
+# Of many kinds, each with kernels of its own to compile: a minute and more where others take seconds.
+LONG = "CpuConvolution.*:CpuDeconvolution.*:CpuAttention.*"
 ON_CUDA = {"TENON_DEVICE": "cuda", "TENON_TEST_DEVICE": "cuda"}
 KERNELS = {"TENON_TEST_BACKEND": "cuda"}
 
