@@ -1,4 +1,5 @@
 // Convolutions on the CPU against the reference.
+#include "backends/dims.h"
 #include "backends/kernel_case.h"
 #include "layers/convolution.h"
 
@@ -24,25 +25,16 @@ struct Form
     std::vector<int64_t> post{};
 };
 
-nvinfer1::Dims dimsOf(std::vector<int64_t> const& values)
-{
-    nvinfer1::Dims dims{};
-    dims.nbDims = static_cast<int32_t>(values.size());
-    for (size_t i = 0; i < values.size(); ++i)
-        dims.d[i] = values[i];
-    return dims;
-}
-
 Convolution layerOf(Form const& form)
 {
     Convolution layer;
     layer.nbOutputMaps = form.maps;
-    layer.kernelSize = dimsOf(form.kernel);
+    layer.kernelSize = extentsAsDims(form.kernel);
     layer.nbGroups = form.groups;
-    layer.stride = dimsOf(form.stride);
-    layer.dilation = dimsOf(form.dilation);
-    layer.prePadding = dimsOf(form.pre);
-    layer.postPadding = dimsOf(form.post);
+    layer.stride = extentsAsDims(form.stride);
+    layer.dilation = extentsAsDims(form.dilation);
+    layer.prePadding = extentsAsDims(form.pre);
+    layer.postPadding = extentsAsDims(form.post);
     return layer;
 }
 

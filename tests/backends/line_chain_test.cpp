@@ -60,7 +60,9 @@ class SumOfLines final : public LineStep
         {
             auto* const out = static_cast<uint32_t*>(call.outputs[0]) + line * width;
             auto const* const extra = static_cast<uint32_t const*>(call.inputs[1]);
-            for (int64_t i = 0; i < width; ++i)
+            int64_t const left = line == share.first ? share.left : 0;
+            int64_t const right = width - (line + 1 == share.last ? share.right : 0);
+            for (int64_t i = left; i < right; ++i)
                 out[i] = bias + (extra == nullptr ? 0 : extra[line * width + i]);
             int64_t const image = line / mForm.outHeight;
             for (int64_t k = 0; k < mForm.reach; ++k)
@@ -71,7 +73,7 @@ class SumOfLines final : public LineStep
                 int64_t const from = image * mForm.inHeight + y;
                 auto const* const in = static_cast<uint32_t const*>(call.inputs[0])
                     + (share.inRing > 0 ? from % share.inRing : from) * (mForm.inLineBytes / 4);
-                for (int64_t i = 0; i < width; ++i)
+                for (int64_t i = left; i < right; ++i)
                     out[i] += in[i % (mForm.inLineBytes / 4)] * static_cast<uint32_t>(k + 1);
             }
         }
@@ -82,7 +84,7 @@ class SumOfLines final : public LineStep
         if (lane.stage + 1 < stages(lane.count))
             prepareLines(call, lane);
         else
-            runLines(call, {first, last});
+            runLines(call, {.first = first, .last = last});
         return Done{};
     }
 
@@ -121,6 +123,8 @@ class Steps
         form.outHeight = (form.inHeight + 2 * padTop - reach) / stride + 1;
         form.outLineBytes = lineBytes;
         form.lanes = mLanes;
+        form.outPixels = lineBytes / 4;
+        form.isPointwise = reach == 1 && stride == 1 && lineBytes == form.inLineBytes;
         mLast = form;
         SumOfLines const& step = mSteps.emplace_back(form, mIsStaged && mSteps.empty());
         Tensor const& in = mTensors.back();
@@ -215,6 +219,48 @@ TEST(LineChain, givesWhatStepByStepGives)
             EXPECT_TRUE(inChains == steps.run(false, lanes));
             EXPECT_TRUE(inChains == steps.run(true, lanes + 1)) << "one more than were prepared for";
         }
+}
+
+//! Which way takes the lane with most to do least depends on what steps cost: each of them, and pixels at the seams.
+TEST(LineChain, fewLinesAreSharedOutByPixelsOrToTheFirstLanes)
+{
+    for (int64_t const height : {5, 7, 11, 13, 26})
+        for (int64_t const stride : {1, 2})
+            for (int32_t const lanes : {1, 2, 3, 4})
+                for (std::array<float, 3> const& costs : std::vector<std::array<float, 3>>{
+                         {1.0F, 1.0F, 1.0F}, {9.0F, 1.0F, 1.0F}, {1.0F, 1.0F, 9.0F}, {0.0F, 0.0F, 0.0F}})
+                {
+                    Steps steps{1, height * stride, 65536, lanes, false};
+                    steps.add(3, 1, 1, 65536);
+                    steps.add(3, stride, 1, 98304);
+                    steps.add(1, 1, 0, 98304, true);
+                    steps.add(1, 1, 0, 98304);
+                    steps.launches[1].isHandedOver = costs[0] < 5.0F; // Chains of one head or of another.
+                    for (size_t i = 0; i < costs.size(); ++i)
+                        steps.launches[i + 1].cost = costs[i];
+                    Tensor const inChains = steps.run(true, lanes);
+                    EXPECT_TRUE(inChains == steps.run(false, lanes))
+                        << height << " lines, stride " << stride << ", " << lanes << " lanes, costs " << costs[0];
+                }
+}
+
+//! Of seven lines at stride 2 the first lane needs eight of the lines above for four, or nine of them the second one, as
+//! both do for three and a half.
+TEST(LineChain, sharesOutByPixelsUnlessLinesAboveCostMore)
+{
+    for (bool const isLastDear : {true, false})
+    {
+        Steps steps{1, 14, 65536, 2, false};
+        steps.add(1, 1, 0, 98304);
+        steps.add(3, 2, 1, 98304);
+        steps.add(1, 1, 0, 98304);
+        steps.launches[0].cost = isLastDear ? 1.0F : 9.0F;
+        steps.launches[1].cost = 1.0F;
+        steps.launches[2].cost = isLastDear ? 9.0F : 1.0F;
+        LineChain const chain{steps.launches, 2};
+        ASSERT_EQ(chain.count(), 3U);
+        EXPECT_EQ(chain.isByPixels(), isLastDear);
+    }
 }
 
 TEST(LineChain, stridesWithinAChain)

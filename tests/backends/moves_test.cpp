@@ -1,4 +1,5 @@
 // Gather, transposes, resize and pooling against the reference: every mode, type and layout that kernels take.
+#include "backends/dims.h"
 #include "backends/kernel_case.h"
 #include "layers/gather.h"
 #include "layers/pooling.h"
@@ -19,15 +20,6 @@ HostTensor positionsIn(std::vector<int64_t> extents, int64_t extent, DType type,
     for (int64_t i = 0; i < tensor.count(); ++i)
         tensor.setInteger(i, static_cast<int64_t>(random.real(i) * static_cast<double>(extent)));
     return tensor;
-}
-
-nvinfer1::Dims extentsAsDims(std::vector<int64_t> const& values)
-{
-    nvinfer1::Dims dims{};
-    dims.nbDims = static_cast<int32_t>(values.size());
-    for (size_t i = 0; i < values.size(); ++i)
-        dims.d[i] = values[i];
-    return dims;
 }
 } // namespace
 

@@ -1,4 +1,5 @@
 // Softmax, reductions, normalization, attention and deconvolution on the CPU against the reference.
+#include "backends/dims.h"
 #include "backends/kernel_case.h"
 #include "layers/attention.h"
 #include "layers/deconvolution.h"

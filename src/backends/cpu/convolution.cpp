@@ -96,7 +96,9 @@ class PreparedConvolution final : public LineStep
         {
             int64_t const round = at / ring * ring;
             end = std::min(share.last, round + ring);
-            multiply(call, {at * width, end * width, 0, panels}, round * width, static_cast<float*>(share.scratch));
+            int64_t const first = at * width + (at == share.first ? share.left : 0);
+            int64_t const last = end * width - (end == share.last ? share.right : 0);
+            multiply(call, {first, last, 0, panels}, round * width, static_cast<float*>(share.scratch));
         }
     }
     Result<Done> run(Call const& call, Lane const& lane) const override

@@ -67,6 +67,8 @@ class PreparedDepthwise final : public LineStep
         work.zeros = mZeros.data();
         work.in = static_cast<T const*>(call.inputs[0]);
         work.inRing = share.inRing;
+        work.left = share.left;
+        work.right = share.right;
         work.kernel = mLoaded->weights ? mLoaded->weights->template data<T>() : static_cast<T const*>(call.scratch);
         work.out = static_cast<T*>(call.outputs[0]);
         work.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
@@ -81,7 +83,7 @@ class PreparedDepthwise final : public LineStep
             return Done{};
         }
         auto const [first, last] = lane.part(mGeometry.images * mGeometry.window.outHeight);
-        runLines(call, {first, last});
+        runLines(call, {.first = first, .last = last});
         return Done{};
     }
 

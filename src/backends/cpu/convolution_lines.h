@@ -21,6 +21,8 @@ inline LineForm lineFormOf(Geometry const& geometry, size_t elementBytes, int32_
     form.reach = (w.kernelHeight - 1) * w.dilationY + 1;
     form.inLineBytes = w.inWidth * geometry.channels * bytes;
     form.outLineBytes = w.outWidth * geometry.maps * bytes;
+    form.outPixels = w.outWidth;
+    form.isPointwise = geometry.isDirect;
     form.lanes = lanes;
     return form;
 }

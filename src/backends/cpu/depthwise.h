@@ -14,6 +14,8 @@ struct Depthwise
     int64_t images{0};
     int64_t channels{0};
     T const* in{nullptr};
+    int64_t left{0};          //!< Pixels at the beginning of the first line of a share that are not wanted.
+    int64_t right{0};         //!< And at the end of its last one.
     int64_t inRing{0};        //!< Lines of a ring that the input's stand in, counted over all images; 0: all are there.
     T const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels]
     T* out{nullptr};          //!< Dense.

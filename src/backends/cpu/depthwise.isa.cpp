@@ -234,19 +234,23 @@ void runDepthwise(Depthwise<T> const& depthwise, int64_t first, int64_t last)
 {
     int64_t const width = depthwise.window.outWidth;
     Shape<T> const& shape = shapeOf<T>(depthwise.window);
-    int32_t const widest = kindOf(width);
-    while (first < last)
+    for (int64_t line = first; line < last;)
     {
-        DepthwiseBlock<T> const block{depthwise, shape, first, last};
-        int32_t kind = block.isPair() ? kPairKind : widest;
-        for (int64_t x = 0; x < width; x += kSizes[kind])
+        // A line of which a part is wanted stands alone.
+        int64_t const left = line == first ? depthwise.left : 0;
+        int64_t const whole = depthwise.right > 0 && line + 1 < last ? last - 1 : last;
+        int64_t const end = left > 0 ? line + 1 : whole;
+        int64_t const right = end == last ? width - depthwise.right : width;
+        DepthwiseBlock<T> const block{depthwise, shape, line, end};
+        int32_t kind = block.isPair() ? kPairKind : kindOf(right - left);
+        for (int64_t x = left; x < right; x += kSizes[kind])
         {
             // What adds in place must not be done twice.
-            while (depthwise.residual != nullptr && kSizes[kind] > width - x)
+            while (depthwise.residual != nullptr && kSizes[kind] > right - x)
                 ++kind;
-            block.run(kSizes[kind] > width - x ? width - kSizes[kind] : x, kind);
+            block.run(kSizes[kind] > right - x ? right - kSizes[kind] : x, kind);
         }
-        first = block.next();
+        line = block.next();
     }
 }
 

@@ -57,6 +57,8 @@ LineChain::LineChain(std::span<Launch const> launches, int32_t lanes) noexcept
         --mCount;
     if (mCount == 1)
         mCount = 0;
+    else
+        findCut(std::min(lanes, mMembers[0].form.lanes));
 }
 
 bool LineChain::isGood(int32_t lanes) noexcept
@@ -167,6 +169,71 @@ bool LineChain::isApart() const noexcept
     return true;
 }
 
+void LineChain::findCut(int32_t lanes) noexcept
+{
+    constexpr int64_t kManyLines{16}; // Of a lane: one more or less is little then.
+    LineForm const& form = mMembers[mCount - 1].form;
+    if (form.images != 1 || form.outHeight % lanes == 0 || form.outHeight > lanes * kManyLines)
+        return;
+    mFirstByPixels = mCount;
+    while (mFirstByPixels > 0 && mMembers[mFirstByPixels - 1].form.outPixels == form.outPixels
+        && (mFirstByPixels == mCount || mMembers[mFirstByPixels].form.isPointwise))
+        --mFirstByPixels;
+    double least = costOf(mCut, lanes);
+    for (Cut const cut : {Cut::kFirstLines, Cut::kPixels})
+    {
+        // What stands in place of the first operand is read line by line.
+        if (cut == Cut::kPixels && (form.outPixels == 0 || mHaloBytes > 0))
+            continue;
+        double const cost = costOf(cut, lanes);
+        if (cost >= least)
+            continue;
+        least = cost;
+        mCut = cut;
+    }
+}
+
+double LineChain::costOf(Cut cut, int32_t lanes) const noexcept
+{
+    double most{0.0};
+    for (int32_t lane = 0; lane < lanes; ++lane)
+    {
+        Own const own = ownOf(cut, {lane, lanes});
+        Lines lines = own.lines;
+        double cost{0.0};
+        for (size_t i = mCount; i-- > 0;)
+        {
+            Member const& member = mMembers[i];
+            auto count = static_cast<double>(lines.last - lines.first);
+            if (i >= mFirstByPixels && own.left + own.right > 0)
+                count -= static_cast<double>(own.left + own.right) / static_cast<double>(member.form.outPixels);
+            cost += count * static_cast<double>(member.launch->cost) / static_cast<double>(member.form.outHeight);
+            lines = inputOf(member.form, lines);
+        }
+        most = std::max(most, cost);
+    }
+    return most;
+}
+
+LineChain::Own LineChain::ownOf(Cut cut, Lane const& lane) const noexcept
+{
+    LineForm const& form = mMembers[mCount - 1].form;
+    int64_t const lines = form.images * form.outHeight;
+    if (cut == Cut::kPixels)
+    {
+        auto const [first, last] = lane.part(lines * form.outPixels);
+        int64_t const end = (last + form.outPixels - 1) / form.outPixels;
+        return {{first / form.outPixels, end}, first % form.outPixels, end * form.outPixels - last};
+    }
+    if (cut == Cut::kFirstLines)
+    {
+        auto const [first, last] = Lane{lane.count - 1 - lane.index, lane.count}.part(lines);
+        return {{lines - last, lines - first}};
+    }
+    auto const [first, last] = lane.part(lines);
+    return {{first, last}};
+}
+
 LineChain::Lines LineChain::inputOf(LineForm const& form, Lines lines) noexcept
 {
     if (lines.first >= lines.last)
@@ -182,11 +249,11 @@ LineChain::Lines LineChain::inputOf(LineForm const& form, Lines lines) noexcept
 LineChain::Part LineChain::partOf(Lane const& lane) const noexcept
 {
     Member const& head = mMembers[0];
-    LineForm const& form = mMembers[mCount - 1].form;
     int32_t const lanes = std::min(lane.count, head.form.lanes);
     if (lane.index >= lanes)
-        return {nullptr, {0, 0}, {0, 0}};
-    auto const [first, last] = Lane{lane.index, lanes}.part(form.images * form.outHeight);
+        return {nullptr, {{0, 0}}, {0, 0}};
+    Own const own = ownOf(mCut, {lane.index, lanes});
+    auto const [first, last] = own.lines;
     Lines top{first, first + 1};
     Lines bottom{last - 1, last};
     for (size_t i = mCount - 1; mHaloBytes > 0 && first < last && i > 0; --i)
@@ -195,18 +262,18 @@ LineChain::Part LineChain::partOf(Lane const& lane) const noexcept
         bottom = inputOf(mMembers[i].form, bottom);
     }
     char* const memory = static_cast<char*>(head.launch->call.scratch) + head.form.ownScratch;
-    return {
-        memory + lane.index * kStripBytes, {first, last}, {std::min(top.first, first), std::max(bottom.last, last)}};
+    return {memory + lane.index * kStripBytes, own, {std::min(top.first, first), std::max(bottom.last, last)}};
 }
 
 void LineChain::keepHalo(Part const& part) const noexcept
 {
     Member const& head = mMembers[0];
-    if (part.own.first == part.own.last)
+    Lines const own = part.own.lines;
+    if (own.first == own.last)
         return;
     auto const* const from = static_cast<char const*>(head.launch->call.inputs[0]);
     char* to = part.memory + kStripBytes - mHaloBytes;
-    for (Lines const lines : {Lines{part.touched.first, part.own.first}, Lines{part.own.last, part.touched.last}})
+    for (Lines const lines : {Lines{part.touched.first, own.first}, Lines{own.last, part.touched.last}})
         to = std::copy(from + lines.first * head.form.inLineBytes, from + lines.last * head.form.inLineBytes, to);
 }
 
@@ -218,10 +285,11 @@ void LineChain::run(Lane const& lane) const
     if (lane.stage + 1 < stages())
         return mHaloBytes > 0 ? keepHalo(part) : head.step->prepareLines(head.launch->call, lane);
     Done done{};
-    for (int64_t at = part.own.first; at < part.own.last;)
+    Lines const own = part.own.lines;
+    for (int64_t at = own.first; at < own.last;)
     {
         int64_t const endOfImage = (at / form.outHeight + 1) * form.outHeight;
-        int64_t const end = std::min({at + mHeight, part.own.last, endOfImage});
+        int64_t const end = std::min({at + mHeight, own.last, endOfImage});
         runStrip({at, end}, part, done);
         at = end;
     }
@@ -250,16 +318,17 @@ void LineChain::runHead(Lines lines, Part const& part) const
     if (mHaloBytes == 0)
         return runMember(0, lines, part, head.launch->call.inputs[0]);
     char* const above = part.memory + kStripBytes - mHaloBytes;
-    char* const below = above + (part.own.first - part.touched.first) * head.form.inLineBytes;
+    Lines const own = part.own.lines;
+    char* const below = above + (own.first - part.touched.first) * head.form.inLineBytes;
     struct Piece
     {
         Lines lines;
         void const* input;
     };
-    Piece const pieces[]{{{lines.first, std::min(lines.last, part.own.first)},
-                             lineZero(above, part.touched.first, head.form.inLineBytes)},
-        {{std::max(lines.first, part.own.first), std::min(lines.last, part.own.last)}, head.launch->call.inputs[0]},
-        {{std::max(lines.first, part.own.last), lines.last}, lineZero(below, part.own.last, head.form.inLineBytes)}};
+    Piece const pieces[]{
+        {{lines.first, std::min(lines.last, own.first)}, lineZero(above, part.touched.first, head.form.inLineBytes)},
+        {{std::max(lines.first, own.first), std::min(lines.last, own.last)}, head.launch->call.inputs[0]},
+        {{std::max(lines.first, own.last), lines.last}, lineZero(below, own.last, head.form.inLineBytes)}};
     for (Piece const& piece : pieces)
         if (piece.lines.first < piece.lines.last)
             runMember(0, piece.lines, part, piece.input);
@@ -275,7 +344,12 @@ void LineChain::runMember(size_t index, Lines lines, Part const& part, void cons
     Call call = member.launch->call;
     call.inputs = inputs.data();
     call.outputs = &output;
-    LineShare share{lines.first, lines.last, index > 0 ? mMembers[index - 1].room : 0, part.memory + mOwnPosition};
+    // Pixels of other lanes are those of the same lines of all members that go by pixels.
+    bool const isByPixels = mCut == Cut::kPixels && index >= mFirstByPixels;
+    int64_t const left = isByPixels && lines.first == part.own.lines.first ? part.own.left : 0;
+    int64_t const right = isByPixels && lines.last == part.own.lines.last ? part.own.right : 0;
+    int64_t const ring = index > 0 ? mMembers[index - 1].room : 0;
+    LineShare share{lines.first, lines.last, left, right, ring, part.memory + mOwnPosition};
     if (index == mCount - 1)
         return member.step->runLines(call, share);
     // To its own ring, which may end within the lines.
@@ -284,6 +358,8 @@ void LineChain::runMember(size_t index, Lines lines, Part const& part, void cons
         int64_t const round = at / member.room * member.room;
         share.first = at;
         share.last = std::min(lines.last, round + member.room);
+        share.left = at == lines.first ? left : 0;
+        share.right = share.last == lines.last ? right : 0;
         output = lineZero(part.memory + member.position, round, member.form.outLineBytes);
         member.step->runLines(call, share);
     }

@@ -24,6 +24,11 @@ class LineChain
     {
         return mHaloBytes > 0 || mMembers[0].step->needsPreparing() ? 2 : 1;
     }
+    //! Whether lanes share lines of the last output.
+    bool isByPixels() const noexcept
+    {
+        return mCut == Cut::kPixels;
+    }
     //! One lane's part of a stage.
     void run(Lane const& lane) const;
 
@@ -47,12 +52,26 @@ class LineChain
         int64_t first;
         int64_t last;
     };
+    //! Of the last output.
+    struct Own
+    {
+        Lines lines;
+        int64_t left{0}; //!< Pixels of the first line, and of the last one, that are another lane's.
+        int64_t right{0};
+    };
     //! One lane's.
     struct Part
     {
         char* memory;
-        Lines own;     //!< Of the last output.
+        Own own;
         Lines touched; //!< Of the first operand, where the last output takes its place.
+    };
+    //! How lanes share the last output.
+    enum class Cut : uint8_t
+    {
+        kLines,      //!< What is over goes to the last lanes,
+        kFirstLines, //!< or to the first ones.
+        kPixels
     };
     using Done = std::array<int64_t, kMaxSteps>;
 
@@ -72,6 +91,11 @@ class LineChain
     bool isInPlace() const noexcept;
     //! Whether the last output shares memory with what is read while it is written.
     bool isApart() const noexcept;
+    //! The way that takes the lane with most to do least.
+    void findCut(int32_t lanes) noexcept;
+    //! Estimated microseconds of the lane with most to do.
+    double costOf(Cut cut, int32_t lanes) const noexcept;
+    Own ownOf(Cut cut, Lane const& lane) const noexcept;
     Part partOf(Lane const& lane) const noexcept;
     //! Of the first operand, those that other lanes will write over.
     void keepHalo(Part const& part) const noexcept;
@@ -84,6 +108,8 @@ class LineChain
     int64_t mHeight{0};
     int64_t mOwnPosition{0}; //!< Of what a step needs for itself, in a lane's memory.
     int64_t mHaloBytes{0};   //!< At the end of a lane's memory.
+    Cut mCut{Cut::kLines};
+    size_t mFirstByPixels{0}; //!< From that member on all make the pixels of the last one; before, whole lines.
 };
 
 } // namespace tenon::cpu

@@ -17,9 +17,11 @@ struct LineForm
     int64_t reach{1}; //!< Lines of the input that one line needs.
     int64_t inLineBytes{0};
     int64_t outLineBytes{0};
-    bool canFollow{false}; //!< It finds its input in a ring of lines, too.
-    size_t ownScratch{0};  //!< What run() and prepareLines() need, at the beginning of the step's scratch memory.
-    int32_t lanes{1};      //!< That it was prepared for.
+    int64_t outPixels{0};    //!< Of a line, some of which it can be asked for alone; 0: lines are whole.
+    bool isPointwise{false}; //!< A pixel needs that of the first operand alone.
+    bool canFollow{false};   //!< It finds its input in a ring of lines, too.
+    size_t ownScratch{0};    //!< What run() and prepareLines() need, at the beginning of the step's scratch memory.
+    int32_t lanes{1};        //!< That it was prepared for.
 
     int64_t inBytes() const noexcept
     {
@@ -36,6 +38,8 @@ struct LineShare
 {
     int64_t first{0};
     int64_t last{0};
+    int64_t left{0};  //!< Pixels at the beginning of the first line that are not wanted.
+    int64_t right{0}; //!< And at the end of the last one.
     int64_t inRing{0};
     void* scratch{nullptr}; //!< linesScratch() bytes of the lane, in whole cache lines.
 };
