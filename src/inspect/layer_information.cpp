@@ -44,8 +44,20 @@ std::string layoutText(Layout layout)
     return layout == Layout::kLinear ? "Row major linear" : std::string{nameOf(layout)};
 }
 
+//! −1 where an extent is not known.
+Json dimensionsOf(PlanTensor const& tensor, std::span<Span const> registers)
+{
+    Json extents = Json::array();
+    for (int32_t const reg : tensor.extents)
+    {
+        Span const extent = registers[static_cast<size_t>(reg)];
+        extents.push_back(extent.isKnown() ? extent.lo : -1);
+    }
+    return extents;
+}
+
 Json tensorsOf(
-    Plan const& plan, Program const& program, std::vector<int32_t> const& list, ProgramExtents const& extents)
+    Plan const& plan, Program const& program, std::vector<int32_t> const& list, std::span<Span const> registers)
 {
     Json all = Json::array();
     for (int32_t const index : list)
@@ -55,12 +67,10 @@ Json tensorsOf(
         PlanTensor const& tensor = program.tensors.at(static_cast<size_t>(index));
         bool const isHost = tensor.kind == PlanTensorKind::kValues
             || (tensor.kind == PlanTensorKind::kIO && plan.io.at(static_cast<size_t>(tensor.index)).isShape);
-        Json dimensions = extents.at(static_cast<size_t>(index));
-        if (tensor.kind == PlanTensorKind::kValues) // Its extents stand for its elements.
-            dimensions = Json::array({tensor.extents.size()});
-        all.push_back(
-            {{"Name", tensor.name}, {"Location", isHost ? "Host" : "Device"}, {"Dimensions", std::move(dimensions)},
-                {"Format/Datatype", layoutText(tensor.layout) + " " + typeText(tensor.dtype)}});
+        bool const isValues = tensor.kind == PlanTensorKind::kValues; // Its extents stand for its elements.
+        all.push_back({{"Name", tensor.name}, {"Location", isHost ? "Host" : "Device"},
+            {"Dimensions", isValues ? Json::array({tensor.extents.size()}) : dimensionsOf(tensor, registers)},
+            {"Format/Datatype", layoutText(tensor.layout) + " " + typeText(tensor.dtype)}});
     }
     return all;
 }
@@ -73,18 +83,18 @@ Json pluginOf(CustomLayer const& fields)
     return json;
 }
 
-std::string metadataOf(Plan const& plan, PlanNode const& node)
+std::string metadataOf(NotesByLayer const& notes, PlanNode const& node)
 {
     std::string text;
     for (std::string const& origin : node.origins)
-        for (PlanNote const& note : plan.notes)
-            if (note.layer == origin)
-                text += (text.empty() ? "" : kMetadataSeparator) + note.text;
+        if (auto const found = notes.find(origin); found != notes.end())
+            for (std::string_view const note : found->second)
+                text.append(text.empty() ? "" : kMetadataSeparator).append(note);
     return text;
 }
 
 //! What the node behind the step is.
-void addNode(Json& json, Plan const& plan, PlanNode const& node)
+void addNode(Json& json, NotesByLayer const& notes, PlanNode const& node)
 {
     json["LayerType"] = node.layer;
     json["Origins"] = node.origins;
@@ -93,7 +103,7 @@ void addNode(Json& json, Plan const& plan, PlanNode const& node)
         json["Fields"] = (*layer)->show();
     if (CustomLayer const* const plugin = layer ? as<CustomLayer>(**layer) : nullptr)
         json["Plugin"] = pluginOf(*plugin);
-    if (std::string metadata = metadataOf(plan, node); !metadata.empty())
+    if (std::string metadata = metadataOf(notes, node); !metadata.empty())
         json["Metadata"] = std::move(metadata);
 }
 
@@ -117,17 +127,17 @@ std::string plainText(Json const& value, bool isOuter)
     return value.is_array() ? "[" + text + "]" : "{ " + text + " }";
 }
 
-Json detailsOf(
-    Plan const& plan, Program const& program, size_t index, ProgramExtents const& extents, std::string const& tag)
+Json detailsOf(Plan const& plan, Program const& program, NotesByLayer const& notes, size_t index,
+    std::span<Span const> registers, std::string const& tag)
 {
     PlanStep const& step = program.steps.at(index);
     Json json;
     json["Name"] = step.name + tag;
     json["LayerType"] = roleOf(step) == StepRole::kReorder ? "Reformat" : step.kernel;
-    json["Inputs"] = tensorsOf(plan, program, step.inputs, extents);
-    json["Outputs"] = tensorsOf(plan, program, step.outputs, extents);
+    json["Inputs"] = tensorsOf(plan, program, step.inputs, registers);
+    json["Outputs"] = tensorsOf(plan, program, step.outputs, registers);
     if (step.graphNode >= 0)
-        addNode(json, plan, plan.graph.nodes.at(static_cast<size_t>(step.graphNode)));
+        addNode(json, notes, plan.graph.nodes.at(static_cast<size_t>(step.graphNode)));
     json["TacticName"] = step.candidate;
     json["TacticValue"] = fmt::format("{:#018x}", static_cast<uint64_t>(step.tactic));
     json["StreamId"] = 0;
@@ -135,38 +145,38 @@ Json detailsOf(
 }
 } // namespace
 
-ProgramExtents fixedExtents(Program const& program)
+std::vector<Span> fixedRegisters(Program const& program)
 {
-    auto const symbols = static_cast<int32_t>(program.symbols.size());
-    ProgramExtents all;
-    for (PlanTensor const& tensor : program.tensors)
-    {
-        std::vector<int64_t>& extents = all.emplace_back();
-        for (int32_t const reg : tensor.extents)
-        {
-            PlanShapeInstruction const* const made =
-                reg >= symbols ? &program.shapes.at(static_cast<size_t>(reg - symbols)) : nullptr;
-            extents.push_back(made != nullptr && made->op == PlanShapeOp::kConstant ? made->value : -1);
-        }
-    }
-    return all;
+    std::vector<Span> registers(program.symbols.size(), Span{0, INT64_MAX});
+    for (PlanShapeInstruction const& made : program.shapes)
+        registers.push_back(made.op == PlanShapeOp::kConstant ? Span{made.value, made.value} : Span{0, INT64_MAX});
+    return registers;
 }
 
-std::string LayerInformation::text(size_t step, ProgramExtents const& extents, std::string const& tag) const
+LayerInformation::LayerInformation(Plan const& plan, Program const& program)
+    : mPlan{plan},
+      mProgram{program}
+{
+    for (PlanNote const& note : plan.notes)
+        mNotes[note.layer].push_back(note.text);
+}
+
+std::string LayerInformation::text(size_t step, std::span<Span const> registers, std::string const& tag) const
 {
     switch (static_cast<ProfilingVerbosity>(mPlan.profilingVerbosity))
     {
-    case ProfilingVerbosity::kDETAILED: return plainText(detailsOf(mPlan, mProgram, step, extents, tag), true);
+    case ProfilingVerbosity::kDETAILED:
+        return plainText(detailsOf(mPlan, mProgram, mNotes, step, registers, tag), true);
     case ProfilingVerbosity::kLAYER_NAMES_ONLY: return mProgram.steps.at(step).name + tag;
     default: return {};
     }
 }
 
-std::string LayerInformation::json(size_t step, ProgramExtents const& extents, std::string const& tag) const
+std::string LayerInformation::json(size_t step, std::span<Span const> registers, std::string const& tag) const
 {
     switch (static_cast<ProfilingVerbosity>(mPlan.profilingVerbosity))
     {
-    case ProfilingVerbosity::kDETAILED: return dump(detailsOf(mPlan, mProgram, step, extents, tag));
+    case ProfilingVerbosity::kDETAILED: return dump(detailsOf(mPlan, mProgram, mNotes, step, registers, tag));
     case ProfilingVerbosity::kLAYER_NAMES_ONLY: return jsonString(mProgram.steps.at(step).name + tag);
     default: return {};
     }

@@ -115,17 +115,23 @@ class BlockPlanner
                 extendLives(mProgram.controls[i]);
     }
 
-    //! What a round finds from outside, or leaves for outside, lives through all rounds.
+    //! What a round finds from outside, or leaves for outside, lives through all rounds. It is an operand of a step of
+    //! the loop, as what passes by lives through all of it anyway.
     void extendLives(PlanControl const& loop)
     {
-        for (ArenaBlock& life : mLives)
-        {
-            bool const touches = life.first < loop.last && life.last >= loop.first && life.first >= 0;
-            if (!touches || (life.first >= loop.first && life.last < loop.last))
-                continue;
-            life.first = std::min(life.first, loop.first);
-            life.last = std::max(life.last, loop.last - 1);
-        }
+        for (int32_t i = loop.first; i < loop.last; ++i)
+            for (auto const* const operands : {&mProgram.steps[asSize(i)].inputs, &mProgram.steps[asSize(i)].outputs})
+                for (int32_t const tensor : *operands)
+                    if (tensor >= 0)
+                        extendLife(mLives[asSize(root(tensor))], loop);
+    }
+
+    static void extendLife(ArenaBlock& life, PlanControl const& loop)
+    {
+        if (life.first < 0 || (life.first >= loop.first && life.last < loop.last))
+            return;
+        life.first = std::min(life.first, loop.first);
+        life.last = std::max(life.last, loop.last - 1);
     }
 
     //! A block that begins or ends in a split region where one stream alone touches it says so; others live to the ends

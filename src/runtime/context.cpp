@@ -116,7 +116,12 @@ Result<Done> Context::setInputShape(char const* name, Dims const& dims)
 
 Result<Context::Dims> Context::tensorShape(char const* name) const
 {
-    return mState->shapes.now().shapeOf(TENON_TRY(engine().ioOf(name)), mState->bindings.addresses());
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    return mState->shapes.ask([&](InputShapes const& now) {
+        if (index < engine().inputCount())
+            return now.shapeOf(index, {});
+        return now.shapeOf(index, *mState->known.find(now, mState->bindings.addresses()));
+    });
 }
 
 Result<Context::Dims> Context::tensorStrides(char const* name) const
@@ -137,9 +142,14 @@ Result<Context::Dims> Context::tensorStrides(char const* name) const
     return strides;
 }
 
+std::shared_ptr<std::vector<Span> const> Context::registers() const
+{
+    return mState->registersNow();
+}
+
 bool Context::allInputShapesSet() const noexcept
 {
-    return mState->shapes.now().areSet();
+    return mState->shapes.ask([](InputShapes const& now) { return now.areSet(); });
 }
 
 std::vector<char const*> Context::missingInputs(InputShapes const& shapes) const
@@ -161,14 +171,14 @@ Result<std::vector<char const*>> Context::inferShapes()
     if (!missing.empty())
         return missing;
     TENON_TRY(mState->runFor(shapes)); // All shapes and values are such that it could run.
-    auto const registers = shapes.registersFor(mState->bindings.addresses());
+    auto const registers = mState->known.find(shapes, mState->bindings.addresses());
     for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
     {
         IOFacts const& facts = mState->engine.io[asSize(i)];
         void* const address = mState->bindings.addresses()[asSize(i)];
         if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
             continue;
-        if (auto const known = argOf(mState->engine, facts.valuesTensor, registers)) // Else only running tells them.
+        if (auto const known = argOf(mState->engine, facts.valuesTensor, *registers)) // Else only running tells them.
             writeShapeValues(engine().io(i), address, known->extents, facts.hasRealValues);
     }
     return missing;
@@ -186,7 +196,7 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
     std::vector<void*> from;
     for (size_t i = 0; i < mState->bindings.addresses().size(); ++i)
         from.push_back(mState->bindings.addressIn(bindings, i));
-    auto const registers = shapes.registersFor(from);
+    auto const registers = shapes.registersFor(shapes.symbolsFor(from));
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));

@@ -1,6 +1,7 @@
 // Context: one run state of an engine: profile, shapes, addresses, memory. One thread's at a time.
 #pragma once
 
+#include "plan/register_values.h"
 #include "runtime/engine.h"
 
 #include <functional>
@@ -75,8 +76,8 @@ class Context
     //! that are shape tensors with an address have been written. An error is the public −1.
     Result<std::vector<char const*>> inferShapes();
     bool allInputShapesSet() const noexcept;
-    //! Of all tensors of the program, −1 where the shapes that are set do not tell.
-    std::vector<std::vector<int64_t>> programExtents() const;
+    //! All registers of the program, as far as what is set tells them; the same ones again until other things are set.
+    std::shared_ptr<std::vector<Span> const> registers() const;
     //! Copies the values of a shape-tensor input, which serve runs until other values or an address are set, or the
     //! profile changes. They lie within the profile.
     Result<Done> setShapeValues(int32_t io, std::span<int64_t const> values);

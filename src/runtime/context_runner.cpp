@@ -15,7 +15,10 @@ ContextRunner::ContextRunner(ContextState& state)
     Program const& program = *mEngine.program;
     size_t const ioCount = mEngine.plan->io.size();
     mKey.reserve(8 + ioCount * nvinfer1::Dims64::MAX_DIMS + program.symbols.size());
-    mTailKey.reserve(mKey.capacity() + 1 + program.symbols.size());
+    size_t told{0};
+    for (std::vector<int32_t> const& registers : mEngine.toldRegisters)
+        told = std::max(told, registers.size());
+    mTailKey.reserve(mKey.capacity() + 1 + told);
     mTails.resize(mEngine.segments.size());
     mSymbols.resize(program.symbols.size());
     mKnown.resize(program.symbols.size());
@@ -152,7 +155,8 @@ void ContextRunner::startValues()
 {
     std::ranges::fill(mKnown, uint8_t{0});
     std::ranges::fill(mFrame->produced, int64_t{-1}); // A step that tells nothing is found out.
-    std::ranges::copy(mRun->head.registers, mRegisters.begin());
+    std::ranges::copy(mRun->registers, mRegisters.begin());
+    mBehind = {};
 }
 
 Result<Done> ContextRunner::runSegment(size_t index)
@@ -177,7 +181,7 @@ Result<Done> ContextRunner::runSegment(size_t index)
     mWritten[index] = &tail;
     mIsShort = isShort(index);
     if (mDepth == 0)
-        noteFrame();
+        noteFrame(index);
     bool const isLast = index + 1 == mEngine.segments.size() && mDepth == 0;
     if (TENON_TRY(launch(segment, tail, isLast && mayGoOn(segment))) == RunEnd::kLater)
         return Done{};
@@ -207,9 +211,8 @@ Result<Done> ContextRunner::selectTail(size_t index)
     key.clear();
     key.push_back(static_cast<int64_t>(index));
     key.insert(key.end(), mRun->key.begin(), mRun->key.end());
-    for (size_t i = 0; i < mKnown.size(); ++i)
-        if (mKnown[i] != 0 && mEngine.decidesShapes[i] != 0)
-            key.push_back(mRegisters[i].lo);
+    for (int32_t const reg : mEngine.toldRegisters[index])
+        key.push_back(mRegisters[asSize(reg)].lo);
     auto& tail = mTails[index];
     mChosenAt[index] = mKnowledge;
     if (tail != nullptr && tail->key == key)
@@ -218,8 +221,7 @@ Result<Done> ContextRunner::selectTail(size_t index)
     tail = mEngine.tails.find(key);
     if (tail == nullptr)
     {
-        std::span<Span const> const symbols{mRegisters.data(), mSymbols.size()};
-        auto made = TENON_TRY(prepareTail(mEngine, key, *mRun, {index, mKnown, symbols, mApart}, former));
+        auto made = TENON_TRY(prepareTail(mEngine, key, *mRun, {index, mRegisters, mApart}, former));
         size_t const bytes = made->bytes();
         tail = mEngine.tails.insert(key, std::move(made), bytes);
     }

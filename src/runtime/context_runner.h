@@ -43,9 +43,12 @@ class ContextRunner
     Error outsideOf(PlanControl const& control, ControlFacts const& facts, int64_t round) const;
     //! What steps of the control have told holds no longer.
     void forget(ControlFacts const& control);
+    void forget(int32_t symbol);
     Result<Done> takeKnown(int32_t symbol, int64_t value, std::string const& who);
     //! Registers that follow from what was told.
     void follow();
+    //! All that follows from the symbol is to be computed again.
+    void fallBehind(int32_t symbol);
     bool isShort(size_t index) const noexcept;
     Result<Done> selectTail(size_t index);
     //! Whether the call may return before the steps have run: nobody watches them, and they tell no sizes (R3).
@@ -63,8 +66,8 @@ class ContextRunner
     //! Pointers of the first segment are written again only when something has moved.
     bool isStale() const;
     void writePointers(Segment segment, PreparedTail const& tail);
-    //! What the frame's pointers were written for.
-    void noteFrame();
+    //! What the frame's pointers were written for, up to this segment.
+    void noteFrame(size_t index);
     //! Whether an output lies where an input does.
     bool writesInputs() const;
     Result<RunEnd> launch(Segment segment, PreparedTail const& tail, bool mayGoOn);
@@ -147,7 +150,7 @@ class ContextRunner
     std::vector<uint64_t> mChosenAt;
     std::vector<PreparedTail const*> mWritten;
     uint64_t mKnowledge{0}; //!< Another number whenever other extents are known.
-    bool mIsBehind{false};  //!< Registers do not follow from what is known yet.
+    Segment mBehind;        //!< The part of the order of registers that does not follow from what is known yet.
     bool mIsShort{false};   //!< The segment at hand: waking other threads for it would take longer than it does.
     int32_t mDepth{0};      //!< Controls around the segment at hand.
     PacedCheck mCheck{nullptr};

@@ -23,6 +23,12 @@ class ContextShapes
         std::scoped_lock const lock{mMutex};
         return mNow;
     }
+    //! Without a copy; meanwhile nobody sets another.
+    auto ask(auto const& question) const
+    {
+        std::scoped_lock const lock{mMutex};
+        return question(mNow);
+    }
     //! Without an allocation, into a copy of earlier.
     void copyTo(InputShapes& copy) const
     {

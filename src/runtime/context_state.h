@@ -9,6 +9,7 @@
 #include "runtime/context_shapes.h"
 #include "runtime/context_use.h"
 #include "runtime/frames.h"
+#include "runtime/known_registers.h"
 
 #include <atomic>
 
@@ -36,6 +37,7 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     void* consumed{nullptr}; //!< Event of the user's.
 
     ContextShapes shapes;
+    mutable KnownRegisters known;
     Bindings bindings;
     ContextMemory memory;
     AttachedKernels attached;
@@ -51,9 +53,9 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     //! That for these shapes and the addresses that are set.
     Result<std::shared_ptr<PreparedRun const>> runFor(InputShapes const& given) const;
     //! All registers for what is set.
-    std::vector<Span> registersNow() const
+    std::shared_ptr<std::vector<Span> const> registersNow() const
     {
-        return shapes.now().registersFor(bindings.addresses());
+        return shapes.ask([&](InputShapes const& now) { return known.find(now, bindings.addresses()); });
     }
     //! Calls that take away what a run uses are refused in its callbacks and beside it.
     Result<ContextUse::Held> takeToChange();

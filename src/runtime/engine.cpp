@@ -149,11 +149,11 @@ Result<Engine::Dims> Engine::shape(char const* name) const
         return dims;
     InputShapes shapes{*mState};
     std::vector<void*> const noValues(static_cast<size_t>(inputCount()));
-    dims = shapes.shapeOf(index, noValues);
+    dims = shapes.shapeOf(index, shapes.registersFor(shapes.symbolsFor(noValues)));
     for (int32_t profile = 1; profile < profileCount(); ++profile)
     {
         shapes.select(profile);
-        Dims const other = shapes.shapeOf(index, noValues);
+        Dims const other = shapes.shapeOf(index, shapes.registersFor(shapes.symbolsFor(noValues)));
         for (int32_t i = 0; i < dims.nbDims; ++i)
             dims.d[i] = dims.d[i] == other.d[i] ? dims.d[i] : -1;
     }

@@ -69,7 +69,8 @@ struct Slot
     int32_t part{-1}; //!< Slice of that; −1: all of it.
 };
 
-//! Steps that are prepared together: up to one whose results decide shapes, or to the end.
+//! A range of positions; of steps: those that are prepared together, up to one whose results decide shapes, or to the
+//! end.
 struct Segment
 {
     int32_t first{0};
@@ -113,9 +114,12 @@ struct EngineState
     int32_t inputs{0};
     std::vector<IOFacts> io;
 
-    std::vector<int32_t> order; //!< Of registers.
+    std::vector<int32_t> order;   //!< Of registers.
+    std::vector<Segment> follows; //!< By symbol: the part of `order` that has all that follows from it.
     std::vector<int32_t> knownAfter;
     std::vector<Segment> segments;
+    //! By segment: registers that its steps are prepared for, as far as only running tells them.
+    std::vector<std::vector<int32_t>> toldRegisters;
     std::vector<uint8_t> hasParts; //!< Per segment: some operand is a slice that a loop moves.
     std::vector<bool> handovers;   //!< By step: see handoversOf().
     std::vector<int32_t> regionOf; //!< By step: see regionsOf().

@@ -37,7 +37,8 @@ Frame::Frame(ContextState& context)
     inputs.resize(engine.inputSlots.size());
     outputs.resize(engine.outputSlots.size());
     produced.resize(engine.produced);
-    tails.resize(engine.segments.size());
+    if (engine.segments.size() > 1)
+        registers.resize(engine.order.size());
     ownValues.resize(static_cast<size_t>(engine.inputs));
     io.assign(engine.plan->io.size(), nullptr);
     for (size_t i = 0; i < engine.program->steps.size(); ++i)
@@ -106,8 +107,7 @@ Error Frame::failed(RunFailure const& failure)
         Log const log = mLog; // The logger may silence the frame.
         log.error(error);
     }
-    poisonOutputs(
-        mContext.engine, io, tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
+    poisonOutputs(mContext.engine, io, tail == nullptr ? run->registers : registers);
     return error;
 }
 

@@ -24,8 +24,9 @@ struct Frame final : public RunListener
 
     // ---- what the pointers were written for
     std::shared_ptr<PreparedRun const> run;
-    std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
-    std::vector<void*> io;                                  //!< Where each I/O tensor is read or written.
+    std::shared_ptr<PreparedTail const> tail; //!< Of the last segment, which may go on; null where it is the first.
+    std::vector<Span> registers;              //!< At that segment; unused where it is the first.
+    std::vector<void*> io;                    //!< Where each I/O tensor is read or written.
     std::array<void*, kPlaceCount> arena{};
     std::array<void*, kPlaceCount> scratch{};
     void* stream{nullptr};

@@ -154,19 +154,23 @@ void InputShapes::findSymbols(std::span<void* const> from, std::span<Span> into)
     }
 }
 
-std::vector<Span> InputShapes::registersFor(std::span<void* const> from) const
+std::vector<Span> InputShapes::symbolsFor(std::span<void* const> from) const
 {
     std::vector<Span> found(mEngine->program->symbols.size());
     findSymbols(from, found);
-    return evaluateAll(*mEngine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
+    return found;
 }
 
-InputShapes::Dims InputShapes::shapeOf(int32_t io, std::span<void* const> from) const
+std::vector<Span> InputShapes::registersFor(std::span<Span const> symbols) const
+{
+    return evaluateAll(*mEngine, symbols, DataSymbols::kAnywhere, std::vector<uint8_t>(symbols.size()));
+}
+
+InputShapes::Dims InputShapes::shapeOf(int32_t io, std::span<Span const> registers) const
 {
     if (io < mEngine->inputs)
         return mDims[asSize(io)];
     Dims dims = mEngine->plan->io[asSize(io)].dims;
-    std::vector<Span> const registers = registersFor(from);
     PlanTensor const& tensor = mEngine->program->tensors[asSize(mEngine->io[asSize(io)].tensor)];
     for (int32_t i = 0; i < dims.nbDims; ++i)
     {

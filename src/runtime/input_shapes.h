@@ -33,10 +33,12 @@ class InputShapes
     bool areSet() const noexcept;
     //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
     void findSymbols(std::span<void* const> from, std::span<Span> into) const;
-    //! All registers for values of shape tensors at these addresses; what only running tells lies within its bounds.
-    std::vector<Span> registersFor(std::span<void* const> from) const;
+    //! The same of all symbols of the program.
+    std::vector<Span> symbolsFor(std::span<void* const> from) const;
+    //! All registers that follow from symbols; what only running tells lies within its bounds.
+    std::vector<Span> registersFor(std::span<Span const> symbols) const;
     //! Of an input or output: −1 in each extent that is not known yet.
-    Dims shapeOf(int32_t io, std::span<void* const> from) const;
+    Dims shapeOf(int32_t io, std::span<Span const> registers) const;
     //! Values of shape tensors lie within the profile.
     Result<Done> checkValues(std::span<Span const> symbols) const;
 

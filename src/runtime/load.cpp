@@ -37,6 +37,8 @@ class Loader
         mEngine.handovers = handoversOf(mProgram);
         mEngine.regionOf = regionOfSteps(regionsOf(mProgram));
         takeBlocks();
+        findFollowing();
+        findTold();
         makeSlots();
         findRead();
         findStreams();
@@ -97,14 +99,31 @@ class Loader
     //! The first segment from this step on; segments begin at it.
     size_t segmentAt(int32_t step) const
     {
-        auto const found = std::ranges::find_if(mEngine.segments,
-            [&](Segment const& segment) { return segment.first >= step && segment.first < segment.last; });
+        auto const found = std::ranges::partition_point(
+            mEngine.segments, [&](Segment const& segment) { return segment.last <= step; });
         return static_cast<size_t>(found - mEngine.segments.begin());
+    }
+
+    //! Symbols that steps tell, in the order of the steps.
+    std::vector<int32_t> toldSymbols() const
+    {
+        std::vector<int32_t> told;
+        for (size_t i = 0; i < mProgram.symbols.size(); ++i)
+            if (mProgram.symbols[i].kind == PlanSymbolKind::kData)
+                told.push_back(static_cast<int32_t>(i));
+        std::ranges::stable_sort(told, {}, [&](int32_t symbol) { return sourceOf(symbol); });
+        return told;
+    }
+
+    int32_t sourceOf(int32_t symbol) const
+    {
+        return mProgram.symbols[asSize(symbol)].source;
     }
 
     void findControls()
     {
         std::vector<int32_t> const next = nextControls(mProgram);
+        std::vector<int32_t> const told = toldSymbols();
         for (size_t i = 0; i < mProgram.controls.size(); ++i)
         {
             PlanControl const& control = mProgram.controls[i];
@@ -117,10 +136,9 @@ class Loader
                 .parts = {}};
             while (facts.middleControl < facts.next && mProgram.controls[facts.middleControl].first < control.middle)
                 ++facts.middleControl;
-            for (size_t symbol = 0; symbol < mProgram.symbols.size(); ++symbol)
-                if (PlanSymbol const& each = mProgram.symbols[symbol];
-                    each.kind == PlanSymbolKind::kData && each.source >= control.first && each.source < control.last)
-                    facts.symbols.push_back(static_cast<int32_t>(symbol));
+            auto const source = [&](int32_t symbol) { return sourceOf(symbol); };
+            facts.symbols.assign(std::ranges::lower_bound(told, control.first, {}, source),
+                std::ranges::lower_bound(told, control.last, {}, source));
             for (PlanPart const& part : control.parts)
             {
                 facts.parts.push_back(static_cast<int32_t>(mEngine.parts.size()));
@@ -145,6 +163,80 @@ class Loader
             if (stored.kind != PlanTensorKind::kView && stored.kind != PlanTensorKind::kPart)
                 return -1;
             tensor = stored.index;
+        }
+    }
+
+    //! Calls use(register) for each that the register at this position of the order is computed from.
+    void forOperands(int32_t reg, auto const& use) const
+    {
+        if (asSize(reg) < mProgram.symbols.size())
+        {
+            if (mProgram.symbols[asSize(reg)].kind == PlanSymbolKind::kData)
+                use(mProgram.symbols[asSize(reg)].upper);
+            return;
+        }
+        PlanShapeInstruction const& x = mProgram.shapes[asSize(reg) - mProgram.symbols.size()];
+        if (isConstant(x.op))
+            return;
+        use(x.a);
+        use(x.b);
+        if (x.op == PlanShapeOp::kRealSelect)
+            use(static_cast<int32_t>(x.value));
+    }
+
+    void findFollowing()
+    {
+        std::vector<Segment> follows(mEngine.order.size());
+        for (size_t i = 0; i < mEngine.order.size(); ++i)
+            follows[asSize(mEngine.order[i])] = {static_cast<int32_t>(i), static_cast<int32_t>(i) + 1};
+        for (auto reg = mEngine.order.rbegin(); reg != mEngine.order.rend(); ++reg)
+            forOperands(*reg, [&](int32_t operand) {
+                Segment& from = follows[asSize(operand)];
+                from.last = std::max(from.last, follows[asSize(*reg)].last);
+            });
+        follows.resize(mProgram.symbols.size());
+        mEngine.follows = std::move(follows);
+    }
+
+    //! What tails are found by: like values there give like steps, whatever else running has told.
+    void findTold()
+    {
+        std::vector<uint8_t> isTold(mEngine.order.size(), 0);
+        for (int32_t const reg : mEngine.order)
+        {
+            bool told =
+                asSize(reg) < mProgram.symbols.size() && mProgram.symbols[asSize(reg)].kind == PlanSymbolKind::kData;
+            forOperands(reg, [&](int32_t operand) { told = told || isTold[asSize(operand)] != 0; });
+            isTold[asSize(reg)] = told ? 1 : 0;
+        }
+        for (Segment const& segment : mEngine.segments)
+        {
+            std::vector<int32_t>& registers = mEngine.toldRegisters.emplace_back();
+            for (int32_t i = segment.first; i < segment.last; ++i)
+                for (auto const* const operands :
+                    {&mProgram.steps[asSize(i)].inputs, &mProgram.steps[asSize(i)].outputs})
+                    for (int32_t const tensor : *operands)
+                        addTold(tensor, isTold, registers);
+            std::ranges::sort(registers);
+            registers.erase(std::ranges::unique(registers).begin(), registers.end());
+        }
+    }
+
+    //! Those of the extents of the tensor and of what it is a view or slice of.
+    void addTold(int32_t tensor, std::vector<uint8_t> const& isTold, std::vector<int32_t>& registers) const
+    {
+        auto const add = [&](int32_t reg) {
+            if (isTold[asSize(reg)] != 0)
+                registers.push_back(reg);
+        };
+        while (tensor >= 0)
+        {
+            PlanTensor const& stored = mProgram.tensors[asSize(tensor)];
+            std::ranges::for_each(stored.extents, add);
+            if (int32_t const part = mEngine.places[asSize(tensor)].part; part >= 0)
+                add(mEngine.parts[asSize(part)].part->length);
+            bool const isWithin = stored.kind == PlanTensorKind::kView || stored.kind == PlanTensorKind::kPart;
+            tensor = isWithin ? stored.index : -1;
         }
     }
 

@@ -202,11 +202,11 @@ void layOutScratch(EngineState const& engine, int32_t first, Place place, Prepar
     }
 }
 
-Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, size_t segment, bool apart,
+Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, TailShapes const& shapes,
     PreparedTail const* former, PreparedTail& tail)
 {
-    StepPreparer preparer{engine, run, tail.registers, apart};
-    auto const [first, last] = engine.segments[segment];
+    StepPreparer preparer{engine, run, shapes.registers, shapes.apart};
+    auto const [first, last] = engine.segments[shapes.segment];
     for (int32_t i = first; i < last; ++i)
     {
         PreparedStep const* const same = former == nullptr ? nullptr : &former->steps[asSize(i - first)];
@@ -276,7 +276,7 @@ float growthOf(EngineState const& engine, std::span<nvinfer1::Dims64 const> inpu
 size_t PreparedTail::bytes() const noexcept
 {
     constexpr size_t kPerKernel{1024}; // Most are smaller; those with tables are larger.
-    size_t bytes = sizeof(*this) + key.size() * sizeof(int64_t) + registers.size() * sizeof(Span);
+    size_t bytes = sizeof(*this) + key.size() * sizeof(int64_t);
     for (PreparedStep const& step : steps)
         bytes += sizeof step + bytesOf(step.inputs) + bytesOf(step.outputs) + (step.isShared ? 0 : kPerKernel);
     return bytes;
@@ -284,7 +284,8 @@ size_t PreparedTail::bytes() const noexcept
 
 size_t PreparedRun::bytes() const noexcept
 {
-    return sizeof(*this) + head.bytes() + (key.size() + offsets.size() + capacity.size()) * sizeof(int64_t);
+    return sizeof(*this) + head.bytes() + registers.size() * sizeof(Span)
+        + (key.size() + offsets.size() + capacity.size()) * sizeof(int64_t);
 }
 
 std::string stepLabel(EngineState const& engine, int32_t step)
@@ -341,15 +342,16 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
     run->key = std::move(key);
     run->key.front() = run->head.generation = run->loaded->generation;
     std::vector<uint8_t> const unknown(engine.program->symbols.size(), 0);
-    run->head.registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, unknown);
+    run->registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, unknown);
     bool const data = hasDataSymbols(*engine.program);
     std::vector<Span> const anywhere =
-        data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->head.registers;
+        data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->registers;
     TENON_TRY(checkIO(engine, shapes.inputs.dims(), anywhere));
     TENON_TRY(fillArena(engine, shapes, anywhere, *run));
     auto const former = engine.runs.latest();
     bool const usable = former != nullptr && former->threads == run->threads && former->loaded == run->loaded;
-    TENON_TRY(prepareSteps(engine, *run, 0, shapes.apart, usable ? &former->head : nullptr, run->head));
+    TENON_TRY(
+        prepareSteps(engine, *run, {0, run->registers, shapes.apart}, usable ? &former->head : nullptr, run->head));
     return std::shared_ptr<PreparedRun const>{std::move(run)};
 }
 
@@ -358,7 +360,6 @@ Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engin
 {
     auto tail = std::make_shared<PreparedTail>();
     tail->key = std::move(key);
-    tail->registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, shapes.known);
     tail->segment = shapes.segment;
     tail->threads = run.threads;
     tail->generation = run.loaded->generation;
@@ -366,7 +367,7 @@ Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engin
         former = engine.tails.latest();
     bool const isUsable = former != nullptr && former->segment == tail->segment && former->threads == tail->threads
         && former->generation == tail->generation;
-    TENON_TRY(prepareSteps(engine, run, shapes.segment, shapes.apart, isUsable ? former.get() : nullptr, *tail));
+    TENON_TRY(prepareSteps(engine, run, shapes, isUsable ? former.get() : nullptr, *tail));
     return std::shared_ptr<PreparedTail const>{std::move(tail)};
 }
 

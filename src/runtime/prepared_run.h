@@ -30,8 +30,7 @@ struct PreparedStep
 //! Steps of one segment, ready for given extents.
 struct PreparedTail
 {
-    ShapeKey key;                //!< Of tails.
-    std::vector<Span> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
+    ShapeKey key; //!< Of tails.
     std::vector<PreparedStep> steps;
     std::array<size_t, kPlaceCount> scratchBytes{}; //!< Of kernels, by place.
     size_t segment{0};
@@ -47,6 +46,7 @@ struct PreparedRun
     ShapeKey key; //!< The generation of `loaded` in front.
     std::shared_ptr<LoadedProgram const> loaded;
     PreparedTail head;
+    std::vector<Span> registers;  //!< Before its first step; data yet to come stands at its bound.
     std::vector<int64_t> offsets; //!< Of blocks.
     std::vector<int64_t> capacity;
     int64_t arenaBytes{0};
@@ -73,8 +73,7 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
 struct TailShapes
 {
     size_t segment{0};
-    std::span<uint8_t const> known; //!< Per symbol.
-    std::span<Span const> symbols;
+    std::span<Span const> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
     bool apart{false};
 };
 

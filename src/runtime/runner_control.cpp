@@ -81,19 +81,12 @@ Result<Done> ContextRunner::runConditional(size_t index)
         if (Result<Done> taken = takeKnown(join.symbol, value, "gives"); !taken)
             return std::move(taken).error().in("[layer '" + control.name + "']");
     }
-    bool isChanged = !control.joins.empty();
+    if (!control.joins.empty())
+        ++mKnowledge;
     for (int32_t const symbol : facts.symbols)
         if (std::ranges::find(control.joins, symbol, &PlanJoin::symbol) == control.joins.end())
-        {
-            isChanged = isChanged || (mKnown[asSize(symbol)] != 0 && mEngine.decidesShapes[asSize(symbol)] != 0);
-            mKnown[asSize(symbol)] = 0;
-        }
-    if (isChanged)
-    {
-        ++mKnowledge;
-        mIsBehind = true;
-        follow();
-    }
+            forget(symbol);
+    follow();
     return Done{};
 }
 
@@ -132,17 +125,17 @@ Error ContextRunner::outsideOf(PlanControl const& control, ControlFacts const& f
 
 void ContextRunner::forget(ControlFacts const& control)
 {
-    bool isChanged{false};
     for (int32_t const symbol : control.symbols)
-    {
-        isChanged = isChanged || (mKnown[asSize(symbol)] != 0 && mEngine.decidesShapes[asSize(symbol)] != 0);
-        mKnown[asSize(symbol)] = 0;
-    }
-    if (isChanged)
-    {
-        ++mKnowledge;
-        evaluate(*mEngine.program, mEngine.order, DataSymbols::kAtBound, mKnown, mRegisters);
-    }
+        forget(symbol);
+    follow();
+}
+
+void ContextRunner::forget(int32_t symbol)
+{
+    if (std::exchange(mKnown[asSize(symbol)], uint8_t{0}) == 0 || mEngine.decidesShapes[asSize(symbol)] == 0)
+        return;
+    ++mKnowledge;
+    fallBehind(symbol);
 }
 
 Result<Done> ContextRunner::takeKnown(int32_t symbol, int64_t value, std::string const& who)
@@ -157,15 +150,24 @@ Result<Done> ContextRunner::takeKnown(int32_t symbol, int64_t value, std::string
     if (mEngine.decidesShapes[at] != 0)
     {
         ++mKnowledge;
-        mIsBehind = true;
+        fallBehind(symbol);
     }
     return Done{};
 }
 
+void ContextRunner::fallBehind(int32_t symbol)
+{
+    Segment const follows = mEngine.follows[asSize(symbol)];
+    bool const isBehind = mBehind.first < mBehind.last;
+    mBehind =
+        isBehind ? Segment{std::min(mBehind.first, follows.first), std::max(mBehind.last, follows.last)} : follows;
+}
+
 void ContextRunner::follow()
 {
-    if (std::exchange(mIsBehind, false))
-        evaluate(*mEngine.program, mEngine.order, DataSymbols::kAtBound, mKnown, mRegisters);
+    auto const [first, last] = std::exchange(mBehind, {});
+    std::span<int32_t const> const part = std::span{mEngine.order}.subspan(asSize(first), asSize(last - first));
+    evaluate(*mEngine.program, part, DataSymbols::kAtBound, mKnown, mRegisters);
 }
 
 } // namespace tenon

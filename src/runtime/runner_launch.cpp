@@ -67,13 +67,19 @@ void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
     }
 }
 
-void ContextRunner::noteFrame()
+void ContextRunner::noteFrame(size_t index)
 {
     mFrame->run = mRun;
-    mFrame->tails = mTails;
     mFrame->stream = mRequest->stream;
     mFrame->arena = mArena;
     mFrame->scratch = scratch();
+    if (index + 1 < mEngine.segments.size())
+        return; // The call waits for its end.
+    if (index > 0)
+    {
+        mFrame->tail = mTails[index];
+        std::ranges::copy(mRegisters, mFrame->registers.begin());
+    }
     for (size_t i = 0; i < mFrame->io.size(); ++i)
         mFrame->io[i] = ioAddress(i);
 }

@@ -103,8 +103,7 @@ Result<std::vector<int64_t>> Context::shapeValues(int32_t io) const
     int32_t const source = mState->engine.io[asSize(io)].valuesTensor;
     if (source < 0)
         return errorOf(ErrorCode::kINVALID_STATE, "the values of '{}' are known after running only", tensor.name);
-    auto const registers = mState->registersNow();
-    return TENON_TRY(argOf(mState->engine, source, registers)).extents;
+    return TENON_TRY(argOf(mState->engine, source, *mState->registersNow())).extents;
 }
 
 bool Context::allShapeValuesSet() const noexcept

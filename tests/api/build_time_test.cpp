@@ -128,6 +128,20 @@ std::map<std::string, Shape> const kShapes{
             }
             finish(network, x);
         }},
+    {"conditionals",
+        [](INetworkDefinition& network, int32_t count) {
+            ITensor* const condition = network.addInput("condition", DataType::kBOOL, Dims{});
+            ITensor* x = network.addInput("x", DataType::kFLOAT, dims({2, 4}));
+            for (int32_t i = 0; i < count / 5; ++i)
+            {
+                IIfConditional* const choice = network.addIfConditional();
+                choice->setCondition(*condition);
+                ITensor* const inside = choice->addInput(*x)->getOutput(0);
+                x = choice->addOutput(*unary(network, inside), *unary(network, inside, UnaryOperation::kABS))
+                        ->getOutput(0);
+            }
+            finish(network, x);
+        }},
     {"countsKnownWhileRunning",
         [](INetworkDefinition& network, int32_t count) {
             ITensor* x = network.addInput("x", DataType::kFLOAT, dims({2, 4}));

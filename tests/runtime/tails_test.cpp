@@ -93,7 +93,8 @@ TEST(Tails, aNewCountPreparesNoStepThatDoesNotDependOnIt)
         EXPECT_EQ(searches.run(count, count + 1), 2) << count; // The two that negate what was found.
     EXPECT_EQ(searches.run(12, 12), 1) << "the second has the count that it had";
     EXPECT_EQ(searches.run(8, 9), 0) << "seen before";
-    EXPECT_EQ(searches.run(8, 10), 1);
+    EXPECT_EQ(searches.run(8, 10), 0) << "each seen before, in runs of its own";
+    EXPECT_EQ(searches.run(8, 15), 1);
 }
 
 TEST(Tails, contextsThatTakeTurnsShareWhatEachHas)

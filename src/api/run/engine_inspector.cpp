@@ -21,7 +21,9 @@ Result<Done> checkFormat(LayerInformationFormat format)
 
 EngineInspector::EngineInspector(std::shared_ptr<CudaEngine const> engine)
     : mEngine{std::move(engine)},
-      mReporting{mEngine->reporting()}
+      mReporting{mEngine->reporting()},
+      mInformation{mEngine->engine().plan(), mEngine->engine().program()},
+      mFixed{std::make_shared<std::vector<Span> const>(inspect::fixedRegisters(mEngine->engine().program()))}
 {
 }
 
@@ -64,21 +66,20 @@ IExecutionContext const* EngineInspector::getExecutionContext() const noexcept
     return own == nullptr ? nullptr : &own->front();
 }
 
-inspect::ProgramExtents EngineInspector::extentsFor(int32_t profile) const
+EngineInspector::Registers EngineInspector::registersFor(int32_t profile) const
 {
     std::shared_ptr<ExecutionContext const> const own = context();
     if (own != nullptr && own->context().profile() == profile)
-        return own->context().programExtents();
-    return inspect::fixedExtents(mEngine->engine().program());
+        return own->context().registers();
+    return mFixed;
 }
 
 std::string EngineInspector::layer(
-    int32_t index, LayerInformationFormat format, inspect::ProgramExtents const& extents, std::string const& tag) const
+    int32_t index, LayerInformationFormat format, std::span<Span const> registers, std::string const& tag) const
 {
-    inspect::LayerInformation const information{mEngine->engine().plan(), mEngine->engine().program()};
     auto const step = static_cast<size_t>(index);
-    return format == LayerInformationFormat::kJSON ? information.json(step, extents, tag)
-                                                   : information.text(step, extents, tag);
+    return format == LayerInformationFormat::kJSON ? mInformation.json(step, registers, tag)
+                                                   : mInformation.text(step, registers, tag);
 }
 
 char const* EngineInspector::getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept
@@ -90,7 +91,8 @@ char const* EngineInspector::getLayerInformation(int32_t layerIndex, LayerInform
         if (layerIndex < 0 || layerIndex >= engine.layerCount())
             return badArgument("there is no layer {}: the engine has {}", layerIndex, engine.layerCount());
         std::shared_ptr<ExecutionContext const> const own = context();
-        return Text{keep(layer(layerIndex, format, extentsFor(own == nullptr ? 0 : own->context().profile()), {}))};
+        Registers const registers = registersFor(own == nullptr ? 0 : own->context().profile());
+        return Text{keep(layer(layerIndex, format, *registers, {}))};
     });
 }
 
@@ -105,9 +107,9 @@ char const* EngineInspector::getEngineInformation(LayerInformationFormat format)
         for (int32_t profile = 0; profile < engine.profileCount(); ++profile)
         {
             std::string const tag = engine.profileCount() > 1 ? fmt::format(" [profile {}]", profile) : std::string{};
-            inspect::ProgramExtents const extents = extentsFor(profile);
+            Registers const registers = registersFor(profile);
             for (int32_t i = 0; i < engine.layerCount(); ++i)
-                if (std::string const one = layer(i, format, extents, tag); !one.empty())
+                if (std::string const one = layer(i, format, *registers, tag); !one.empty())
                     text += (text.empty() ? "" : isJson ? ",\n" : "\n") + one;
         }
         return Text{

@@ -27,9 +27,11 @@ class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
     nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override;
 
   private:
+    using Registers = std::shared_ptr<std::vector<Span> const>;
+
     //! Concrete for the profile of the context where its shapes are set.
-    inspect::ProgramExtents extentsFor(int32_t profile) const;
-    std::string layer(int32_t index, nvinfer1::LayerInformationFormat format, inspect::ProgramExtents const& extents,
+    Registers registersFor(int32_t profile) const;
+    std::string layer(int32_t index, nvinfer1::LayerInformationFormat format, std::span<Span const> registers,
         std::string const& tag) const;
     std::string bindings() const;
     std::shared_ptr<ExecutionContext const> context() const;
@@ -38,6 +40,8 @@ class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
 
     std::shared_ptr<CudaEngine const> mEngine;
     Reporting mReporting;
+    inspect::LayerInformation const mInformation;
+    Registers const mFixed;    //!< What the plan itself tells.
     mutable std::mutex mMutex; //!< Of the members below.
     std::shared_ptr<ExecutionContext const> mContext;
     mutable std::map<std::thread::id, std::string> mTexts;
