@@ -369,7 +369,8 @@ class Checker
         if (step.kernel.empty())
             return badArgument("it names no kernel");
         if (step.inputs.size() > kMaxOperands || step.outputs.size() > kMaxOperands)
-            return badArgument("{} inputs and {} outputs", step.inputs.size(), step.outputs.size());
+            return badArgument("{} inputs and {} outputs; a step of a plan has at most {} of each", step.inputs.size(),
+                step.outputs.size(), kMaxOperands);
         if (step.graphNode < -1 || step.graphNode >= static_cast<int64_t>(mPlan.graph.nodes.size()))
             return badArgument("it stands for the unknown graph node {}", step.graphNode);
         if (step.code < -1 || step.code >= static_cast<int64_t>(mPlan.code.size()))

@@ -207,7 +207,7 @@ Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* conte
         header.size = table[2].offset + table[2].size;
     }
     Bytes blob = zerosInParts(header.size);
-    std::ranges::copy(metadata, blob.begin() + static_cast<int64_t>(table[0].offset));
+    copyCancellably(blob.data() + table[0].offset, metadata.data(), metadata.size());
     fill(context, blob.data() + table[1].offset);
     if (!code.empty())
         std::ranges::copy(code, blob.begin() + static_cast<int64_t>(table[2].offset));

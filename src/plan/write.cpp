@@ -114,6 +114,7 @@ class Writer
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
             static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies, refit,
             plan.keepsEntriesApart));
+        cancellationPoint();
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 
@@ -314,7 +315,9 @@ Bytes writeUncheckedPlan(Plan const& plan)
         Plan const& plan;
         WeightPlaces places;
     } fill{plan, placeWeights(plan.weights)};
+    cancellationPoint();
     Bytes const metadata = Writer{}.metadata(plan, fill.places);
+    cancellationPoint();
     return sealPlan(
         metadata, fill.places.bytes,
         [](void* context, uint8_t* weights) {

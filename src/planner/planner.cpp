@@ -333,6 +333,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     plan.programs.push_back(TENON_TRY(writeProgram(
         {backend, target, ids, options.io, typical, options.threads}, planned, options, weights, code, decisions)));
     cancellationPoint();
+    planned = planner::PlannedGraph{graph}; // Freed here and not at the end with all else, which would take long.
+    cancellationPoint();
     plan.graph = planner::portableGraph(graph, ids, weights);
     cancellationPoint();
     if (options.source)

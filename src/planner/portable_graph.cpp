@@ -105,6 +105,7 @@ class PortableWriter
     {
         for (size_t i = 0; i < graph.valueCount(); ++i)
         {
+            cancellationPoint();
             int32_t const at = ids.values[i];
             if (at < 0)
                 continue;

@@ -436,6 +436,7 @@ Result<Done> ProgramWriter::finishOutputs()
 {
     for (size_t i = 0; i < mGraph.outputs().size(); ++i)
     {
+        cancellationPoint();
         GraphOutput const& output = mGraph.outputs()[i];
         if (mBindings.output(output.name) < 0)
             return errorOf(ErrorCode::kINTERNAL_ERROR, "output '{}' is not among the bindings", output.name);

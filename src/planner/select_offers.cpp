@@ -219,14 +219,17 @@ class Selector
     {
         std::map<size_t, size_t> group; // Choice -> its offer in the layout.
         std::set<ValueId> seen;
+        std::set<size_t> visited; // A node of many operands is reached over each.
         std::deque<size_t> open{seed};
         while (!open.empty())
         {
             cancellationPoint();
             size_t const at = open.front();
             open.pop_front();
+            if (!visited.insert(at).second)
+                continue;
             int32_t const offer = offerIn(mChoices[at], layout);
-            if (offer < 0 || static_cast<size_t>(offer) == mChoices[at].selected || group.count(at) != 0)
+            if (offer < 0 || static_cast<size_t>(offer) == mChoices[at].selected)
                 continue;
             group[at] = static_cast<size_t>(offer);
             std::set<ValueId> values;

@@ -1,6 +1,7 @@
 // Streams: between two steps that all others come before or behind, what does not depend on each other is branches.
 #include "planner/streams.h"
 
+#include "base/cancellation.h"
 #include "plan/check.h"
 #include "plan/regions.h"
 
@@ -70,7 +71,10 @@ class StreamPlanner
             return;
         std::vector<std::vector<int32_t>> sources;
         for (int32_t i = first; i < last; ++i)
+        {
+            cancellationPoint();
             sources.push_back(sourcesOf(i, first));
+        }
         int32_t from{first};
         for (int32_t const separator : separators(first, last, sources))
         {
@@ -225,6 +229,7 @@ class StreamPlanner
         constexpr int32_t kMaxRounds{64}; // Each looks at all that the one before has left.
         for (int32_t round = 0; round < kMaxRounds && to - from > 1; ++round)
         {
+            cancellationPoint();
             Parts parts = partsOf(from, to);
             if (std::ranges::count_if(parts.branches, &Branch::isLong) > 1)
             {

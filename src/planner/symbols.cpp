@@ -1,6 +1,7 @@
 // Symbols: lookup among the inputs, and values at a point of a profile.
 #include "planner/symbols.h"
 
+#include "base/cancellation.h"
 #include "base/real_op.h"
 #include "plan/lookup.h"
 #include "planner/planner.h"
@@ -70,7 +71,10 @@ namespace planner
 BindingIndex::BindingIndex(std::vector<PlanIO> const& io)
 {
     for (size_t i = 0; i < io.size(); ++i)
+    {
+        cancellationPoint();
         (io[i].isInput ? mInputs : mOutputs).try_emplace(io[i].name, static_cast<int32_t>(i));
+    }
 }
 
 int32_t BindingIndex::input(std::string_view name) const

@@ -364,6 +364,9 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     logDecisions(log, plan.decisions);
     log.info(fmt::format("network '{}': {} layers became {} steps in {:.2f} s", network.name(), network.getNbLayers(),
         plan.programs.front().steps.size(), secondsSince(start)));
+    cancellationPoint();
+    written = {}; // Freeing many layers takes a while: a user who gives up is heard before and after.
+    cancellationPoint();
     return plan;
 }
 
