@@ -55,7 +55,7 @@ ElementOrder elementOrder(Layout layout, int64_t channels, int64_t pixels) noexc
 {
     int64_t const size = blockOf(layout);
     int64_t const padded = (channels + size - 1) / size * size;
-    int64_t const whole = channels < 1 ? 1 : channels; // One block of all channels.
+    int64_t const whole = padded < 1 ? 1 : padded; // One block of all channels, padding included.
     switch (layout)
     {
     case Layout::kLinear: return {channels * pixels, 0, whole, pixels, 1};

@@ -62,6 +62,16 @@ TEST(CudaModules, whereOneFailsTheOthersTryThemselves)
         EXPECT_TRUE(each) << each.error().message;
 }
 
+//! The compiler counts the end of what it says, too: a decision that holds it would keep a plan from being stored.
+TEST(CudaModules, whatTheCompilerObjectsToIsPlainText)
+{
+    Result<cuda::Module const*> const made = cuda::moduleOf(fake(), cuda::wholeText("struct Wrong { nothing };\n"));
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message, testing::HasSubstr("nvrtcCompileProgram"));
+    EXPECT_THAT(made.error().message, testing::HasSubstr("nothing"));
+    EXPECT_EQ(made.error().message.find('\0'), std::string::npos);
+}
+
 //! Where the real compiler is at hand, it says what ways a kernel has.
 TEST(CudaModules, kernelsThatStoreBeforeTheyWaitForFormerOnesAreNoticed)
 {

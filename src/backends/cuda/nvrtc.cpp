@@ -85,6 +85,7 @@ Result<Bytes> compile(NvrtcApi const& api, std::string const& source, std::strin
         {
             log.resize(size);
             static_cast<void>(api.nvrtcGetProgramLog(own.program, log.data()));
+            log.erase(std::min(log.find('\0'), log.size())); // The size counts the end, which no decision may hold.
         }
         return errorOf(ErrorCode::kINTERNAL_ERROR, "nvrtcCompileProgram fails with {} for {}:\n{}", code, goal, log);
     }
