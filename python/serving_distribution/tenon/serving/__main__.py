@@ -1,5 +1,7 @@
 """tenon serve, as `python -m tenon.serving`: options, signals, the end."""
 
+from __future__ import annotations
+
 import argparse
 import asyncio
 import ipaddress
@@ -9,10 +11,20 @@ import pathlib
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .fitting import free_memory
 from .turns import take_short_turns
 from .unhurried import Unhurried
+
+if TYPE_CHECKING:
+    import uvicorn
+    from kserve.protocol.dataplane import DataPlane
+
+    from .server import http, rpc
+    from .server.catalog import Catalog
+    from .server.held import Held
+    from .server.listener import Listener
 
 _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
 _LEAST_PATIENCE = 0.1
@@ -99,10 +111,11 @@ def most_held(asked: argparse.Namespace) -> int:
     return max(int(asked.max_request_mb * 2**20), int(_SHARE * free_memory()))
 
 
-async def watched(catalog: object, seconds: float = 1.0) -> None:
+async def watched(house: http.House, seconds: float = 1.0) -> None:
     while True:
         await asyncio.sleep(seconds)
-        await catalog.reload_replaced()  # type: ignore[attr-defined]
+        house.credentials.renew()
+        await house.catalog.reload_replaced()
 
 
 def is_loopback(host: str) -> bool:
@@ -112,14 +125,8 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-async def serve(asked: argparse.Namespace) -> None:
-    import uvicorn
+def front_of(catalog: Catalog) -> DataPlane:
     from kserve.protocol.dataplane import DataPlane
-
-    from .server import connections, http, infer, listener, measures, rpc
-    from .server.catalog import Catalog
-    from .server.held import Held
-    from .server.shared import Regions
 
     class Front(DataPlane):  # type: ignore[misc]
         """Says whether the server takes requests: no more after SIGTERM."""
@@ -132,75 +139,98 @@ async def serve(asked: argparse.Namespace) -> None:
         async def ready(self) -> bool:
             return not self.is_draining
 
-    connections.allow_many()
-    token = asked.token_file.read_text().strip() if asked.token_file else None
-    if token == "":
-        raise OSError(f"{asked.token_file} is empty")
-    if asked.tls_key:
-        listener.check_tls(asked.tls_cert, asked.tls_key)
-    sockets = listener.bound(asked.host, asked.port)
+    return Front(catalog)
+
+
+def catalog_of(asked: argparse.Namespace) -> Catalog:
+    from .server.catalog import Catalog
+
     settings = {"contexts": asked.contexts, "max_batch": asked.max_batch, "queue": asked.queue}
     settings |= {"max_wait": asked.max_wait_ms / 1e3, "max_output": int(asked.max_answer_mb * 2**20)}
-    catalog = Catalog(asked.plan, asked.name, settings, asked.allow_code)
-    await catalog.load_all()
-    regions = Regions(asked.allow_shared_memory or is_loopback(asked.host))
-    held, most = Held(most_held(asked)), int(asked.max_request_mb * 2**20)
-    house = http.House(catalog, regions, held, most, asked.patience, token, asked.allow_control)
-    front = Front(catalog)
-    app = infer.Infer(http.application(front, measures.registry_of(catalog, held), house), house)
-    if token is not None:
-        app = http.Guard(app, token)
-    server = listener.Listener(
-        uvicorn.Config(
-            app,
-            host=asked.host,
-            port=asked.port,
-            http=connections.patient(asked.patience, held, asked.max_connections),
-            ws="none",
-            lifespan="off",
-            log_config=None,  # Its lines go where all others do.
-            log_level="warning",
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
-            timeout_keep_alive=asked.patience,
-            timeout_graceful_shutdown=asked.grace,
-            ssl_certfile=asked.tls_cert,
-            ssl_keyfile=asked.tls_key,
-        ),
-        sockets,
-        asked.patience,
-    )
-    calls = None
-    if asked.grpc_port is not None:
-        tls = (asked.tls_key.read_bytes(), asked.tls_cert.read_bytes()) if asked.tls_key else None
-        calls = rpc.Server(front, house, asked.host, asked.grpc_port, tls, asked.max_connections)
-        await calls.start()
+    return Catalog(asked.plan, asked.name, settings, asked.allow_code)
 
+
+def config_of(asked: argparse.Namespace, app: object, held: Held) -> uvicorn.Config:
+    import uvicorn
+
+    from .server import connections
+
+    return uvicorn.Config(
+        app,
+        host=asked.host,
+        port=asked.port,
+        http=connections.patient(asked.patience, held, asked.max_connections),
+        ws="none",
+        lifespan="off",
+        log_config=None,  # Its lines go where all others do.
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=asked.patience,
+        timeout_graceful_shutdown=asked.grace,
+        ssl_certfile=asked.tls_cert,
+        ssl_keyfile=asked.tls_key,
+    )
+
+
+async def until_ended(
+    server: Listener, calls: rpc.Server | None, front: DataPlane, house: http.House, grace: int
+) -> None:
+    """Serves over both protocols until a signal says that it is enough, and ends what is under way."""
     ended = asyncio.Event()
 
     def end() -> None:
         front.is_draining = server.should_exit = True
-        catalog.end()
+        house.catalog.end()
         ended.set()
 
     async def stop_calls() -> None:
         await ended.wait()
         if calls is not None:
-            await calls.stop(asked.grace)
+            await calls.stop(grace)
 
-    take_short_turns()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, end)
-    watching = asyncio.create_task(watched(catalog))
+    watching = asyncio.create_task(watched(house))
     try:
         await asyncio.gather(server.serve(), stop_calls())  # Whose time after SIGTERM is the same.
     finally:
         watching.cancel()
         if calls is not None:
             await calls.stop(0)  # Where HTTP could not begin.
-    await catalog.close()
+    await house.catalog.close()
+
+
+async def serve(asked: argparse.Namespace) -> None:
+    from .server import connections, http, infer, listener, measures, rpc
+    from .server.credentials import Credentials
+    from .server.held import Held
+    from .server.shared import Regions
+
+    connections.allow_many()
+    credentials = Credentials(asked.token_file, asked.tls_cert, asked.tls_key)
+    sockets = listener.bound(asked.host, asked.port)
+    catalog = catalog_of(asked)
+    await catalog.load_all()
+    regions = Regions(asked.allow_shared_memory or is_loopback(asked.host))
+    held, most = Held(most_held(asked)), int(asked.max_request_mb * 2**20)
+    house = http.House(catalog, regions, held, most, asked.patience, credentials, asked.allow_control)
+    front = front_of(catalog)
+    app = infer.Infer(http.application(front, measures.registry_of(catalog, held), house), house)
+    if credentials.token is not None:
+        app = http.Guard(app, credentials)
+    config = config_of(asked, app, held)
+    config.load()
+    credentials.use(config.ssl)
+    server = listener.Listener(config, sockets, asked.patience)
+    calls = None
+    if asked.grpc_port is not None:
+        calls = rpc.Server(front, house, asked.host, asked.grpc_port, asked.max_connections)
+        await calls.start()
+    take_short_turns()
+    await until_ended(server, calls, front, house, asked.grace)
 
 
 def main() -> int:

@@ -13,6 +13,7 @@ from kserve.errors import ModelNotFound
 
 from ..errors import BadRequest, Closed, PoolError, QueueFull
 from . import http
+from .credentials import Credentials
 from .held import Held, Share
 from .places import Places
 from .sources import Unusable
@@ -48,8 +49,8 @@ class Calls(grpc.aio.ServerInterceptor):
     does not come is not waited for.
     """
 
-    def __init__(self, token: str | None, held: Held, places: Places, untaken: Untaken, most: int) -> None:
-        self._token = token
+    def __init__(self, credentials: Credentials, held: Held, places: Places, untaken: Untaken, most: int) -> None:
+        self._credentials = credentials
         self._held, self._places, self._untaken = held, places, untaken
         self._count, self._most = 0, most
         self._pauses: set[asyncio.Timeout] = set()  # Of streams, between one request and the next.
@@ -67,7 +68,7 @@ class Calls(grpc.aio.ServerInterceptor):
             return None
         name = details.method.rsplit("/", 1)[-1]
         brought = str(dict(details.invocation_metadata).get("authorization", ""))
-        is_let_in = self._token is None or name in _OPEN or http.brings(brought.encode(), self._token)
+        is_let_in = name in _OPEN or http.brings(brought.encode(), self._credentials.token)
 
         def read(message: bytes) -> tuple[int, Any]:
             try:

@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
 from . import extension_routes, wire
 from .catalog import Catalog
+from .credentials import Credentials
 from .held import Held, Share
 from .served import Served
 from .shared import Regions
@@ -68,7 +69,7 @@ class House:
     held: Held
     most: int  #: Bytes of a request.
     patience: float  #: Seconds that it may take to arrive.
-    token: str | None
+    credentials: Credentials
     allows_control: bool
 
     def access(self, model: Served, share: Share) -> wire.Access:
@@ -102,8 +103,10 @@ async def body_of(request: Request, most: int, patience: float, share: Share) ->
     return b"".join(parts)
 
 
-def brings(authorization: bytes, token: str) -> bool:
+def brings(authorization: bytes, token: str | None) -> bool:
     """Whether a request that says this has the token; of the scheme's name any spelling does."""
+    if token is None:
+        return True
     scheme, _, brought = authorization.partition(b" ")
     return hmac.compare_digest(brought.strip(), token.encode()) and scheme.lower() == b"bearer"
 
@@ -111,13 +114,13 @@ def brings(authorization: bytes, token: str) -> bool:
 class Guard:
     """Lets nobody in who does not bring the token."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]], token: str) -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: Callable[..., Awaitable[None]], credentials: Credentials) -> None:
+        self._app, self._credentials = app, credentials
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"] not in OPEN:
             brought = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-            if not brings(brought, self._token):
+            if not brings(brought, self._credentials.token):
                 answer = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
                 await answer(scope, receive, send)
                 return

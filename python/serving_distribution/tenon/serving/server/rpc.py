@@ -155,21 +155,19 @@ def _handlers(servicer: Servicer) -> dict[str, grpc.RpcMethodHandler]:
 class Server:
     """The server of gRPC; OSError when the address is taken."""
 
-    def __init__(
-        self, dataplane: DataPlane, house: http.House, host: str, port: int, tls: tuple[bytes, bytes] | None, most: int
-    ) -> None:
+    def __init__(self, dataplane: DataPlane, house: http.House, host: str, port: int, most: int) -> None:
         untaken = Untaken(house.held, house.patience)
-        calls = Calls(house.token, house.held, Places(house.held, house.most, house.patience), untaken, most)
+        calls = Calls(house.credentials, house.held, Places(house.held, house.most, house.patience), untaken, most)
         self._calls = calls
         self._server = grpc.aio.server(interceptors=[calls], options=_options(house))
         handlers = _handlers(Servicer(dataplane, house)) | triton.handlers(house)
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(triton.SERVICE, handlers),))
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            if tls is None:
+            if house.credentials.tls is None:
                 self._port = self._server.add_insecure_port(address)
             else:
-                self._port = self._server.add_secure_port(address, grpc.ssl_server_credentials([tls]))
+                self._port = self._server.add_secure_port(address, house.credentials.for_calls())
         except RuntimeError as error:
             raise OSError(f"no gRPC at {address}: {error}") from None
         self._untaken, self._most = untaken, most
