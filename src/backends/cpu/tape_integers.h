@@ -92,25 +92,43 @@ void shiftLeft(W const* a, W const* b, W* to, int64_t n)
     });
 }
 
+//! a / 2^places rounded down, of fewer than 63 places. AVX-512 has such shifts of 16 bits, which bytes are in front of it
+//! anyway.
+template <typename W>
+TENON_INLINE W shiftedRight(W x, Bits<W> places)
+{
+    using U = Bits<W>;
+#ifdef __AVX512BW__
+    if constexpr (sizeof(W) == 1)
+        return static_cast<W>(static_cast<int16_t>(static_cast<int16_t>(x) >> (places < 15 ? places : 15)));
+#endif
+    constexpr auto kLast = static_cast<U>(8 * sizeof(W) - 1);
+    auto const sign = static_cast<U>(x < 0 ? ~U{0} : U{0});
+    U const most = places < kLast ? places : kLast;
+    auto const moved = static_cast<U>(static_cast<U>(static_cast<U>(static_cast<U>(x) ^ sign) >> most) ^ sign);
+    if constexpr (std::is_unsigned_v<W>) // No sign fills what has more places than the row.
+        return places > kLast ? U{0} : moved;
+    return static_cast<W>(moved);
+}
+
 //! a / 2^b rounded down, where 64 bits hold the power: the largest one as the least number, those beyond as 0.
 template <typename W>
 void shiftRight(W const* a, W const* b, W* to, int64_t n)
 {
     using U = Bits<W>;
-    constexpr auto kLast = static_cast<U>(8 * sizeof(W) - 1);
     constexpr U kLeast{63};
+    U areBeyond{0};
+    for (int64_t i = 0; i < n; ++i)
+        areBeyond |= static_cast<U>(static_cast<U>(b[i]) >= kLeast);
+    if (areBeyond == 0)
+        return mapWhole(a, b, to, n, [](W x, W y) { return shiftedRight(x, static_cast<U>(y)); });
     mapWhole(a, b, to, n, [](W x, W y) {
         auto const places = static_cast<U>(y);
-        auto const sign = static_cast<U>(x < 0 ? ~U{0} : U{0});
-        U const most = places < kLast ? places : kLast;
-        auto moved = static_cast<U>(static_cast<U>(static_cast<U>(static_cast<U>(x) ^ sign) >> most) ^ sign);
-        if constexpr (std::is_unsigned_v<W>) // No sign fills what has more places than the row.
-            moved = places > kLast ? U{0} : moved;
         auto byLeast = static_cast<W>(-static_cast<W>(x > 0));
         if constexpr (sizeof(W) == 8)
             byLeast = x == std::numeric_limits<W>::min() ? 1 : byLeast;
         W const beyond = places == kLeast ? byLeast : W{0};
-        return places < kLeast ? static_cast<W>(moved) : beyond;
+        return places < kLeast ? shiftedRight(x, places) : beyond;
     });
 }
 
