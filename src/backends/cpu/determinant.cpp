@@ -1,9 +1,12 @@
 // Determinants, matrix by matrix, in double: products of pivots leave the range of a float long before their end does.
 #include "layers/determinant.h"
 
+#include "backends/cpu/determinant.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
+
+#include <algorithm>
 
 namespace tenon::cpu
 {
@@ -29,15 +32,22 @@ Step determinantStep(int64_t count, int64_t size, int32_t threads)
     constexpr int64_t kFloatsOfDouble{2};
     constexpr int64_t kWork{4096}; // What a lane should have at least, in elements.
     int64_t const elements = size * size;
+    int64_t const stride = determinantStride(size);
     Items const matrices{count, std::max<int64_t>(kWork / std::max<int64_t>(elements, 1), 1)};
-    return sharedStep(matrices, LaneMemory{threads, elements * kFloatsOfDouble},
-        [size, elements](Call const& call, int64_t first, int64_t last, float* scratch) {
+    return sharedStep(matrices, LaneMemory{threads, size * stride * kFloatsOfDouble},
+        [size, stride, elements](Call const& call, int64_t first, int64_t last, float* scratch) {
             auto const* x = static_cast<T const*>(call.inputs[0]);
             auto* const matrix = reinterpret_cast<double*>(scratch);
             for (int64_t i = first; i < last; ++i)
             {
-                for (int64_t at = 0; at < elements; ++at)
+                for (int64_t at = 0; stride == size && at < elements; ++at)
                     matrix[at] = numberOf(x[i * elements + at]);
+                for (int64_t row = 0; stride > size && row < size; ++row)
+                {
+                    for (int64_t column = 0; column < size; ++column)
+                        matrix[row * stride + column] = numberOf(x[i * elements + row * size + column]);
+                    std::fill(matrix + row * stride + size, matrix + (row + 1) * stride, 0.0);
+                }
                 static_cast<T*>(call.outputs[0])[i] = storedAs<T>(isaFunctions().determinantOf(matrix, size));
             }
         });

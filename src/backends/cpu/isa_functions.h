@@ -23,7 +23,7 @@
     /* Elements [first, last) of the output, in its order. */                                                          \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
     Row(void, runIntegerReduction, (IntegerReduction const& reduction, ReductionShare const& share))                   \
-    /* Of a row-major matrix, which is overwritten. */                                                                 \
+    /* Of a matrix whose rows are determinantStride() apart, which is overwritten. */                                  \
     Row(double, determinantOf, (double* matrix, int64_t size))                                                         \
     /* Of AVX512-BF16, which the machine must have. */                                                                 \
     Row(bool, bfloatDotsAreFaster, ())                                                                                 \
