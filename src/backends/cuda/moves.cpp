@@ -1,5 +1,6 @@
-// Layers that only move elements: Shuffle, Squeeze, Unsqueeze, Slice and Concatenation.
+// Layers that only move elements: Shuffle, Squeeze, Unsqueeze, BitCast, Slice and Concatenation.
 #include "backends/cuda/strided_copy.h"
+#include "layers/bit_cast.h"
 #include "layers/concatenation.h"
 #include "layers/shuffle_atoms.h"
 #include "layers/slice.h"
@@ -78,6 +79,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfView(Problem const& problem)
     for (Layout const layout : isSame ? plainLayouts(problem.output().rank()) : std::vector{Layout::kLinear})
         offers.push_back(moveOffer(problem, layout, layout, true));
     return offers;
+}
+
+//! The same bytes as elements of another type.
+std::variant<std::vector<Offer>, Refusal> offersOfBitCast(Problem const& problem)
+{
+    return std::vector{moveOffer(problem, Layout::kLinear, Layout::kLinear, true)};
 }
 
 class ShuffleKernel final : public LayerKernel
@@ -276,6 +283,7 @@ constexpr Candidate kMoveCandidates[]{
     {.layer = "Squeeze", .name = "view", .offers = offersOfView, .build = buildView},
     {.layer = "Unsqueeze", .name = "view", .offers = offersOfView, .build = buildView},
     {.layer = "Identity", .name = "view", .offers = offersOfView, .build = buildView},
+    {.layer = BitCast::kName, .name = "view", .offers = offersOfBitCast, .build = buildView},
     {.layer = Slice::kName, .name = "copy", .offers = offersOfSlice, .build = buildSlice},
     {.layer = Concatenation::kName, .name = "copy", .offers = offersOfConcatenation, .build = buildConcatenation}};
 constexpr CudaKernelEntry kMoveKernels[]{{"shuffle", &loadLayerKernel<ShuffleKernel>},
