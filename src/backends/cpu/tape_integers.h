@@ -92,8 +92,8 @@ void shiftLeft(W const* a, W const* b, W* to, int64_t n)
     });
 }
 
-//! a / 2^places rounded down, of fewer than 63 places. AVX-512 has such shifts of 16 bits, which bytes are in front of it
-//! anyway.
+//! a / 2^places rounded down, of fewer than 63 places. AVX-512 has shifts of 16 bits by counts of their own,
+//! and bytes are as wide on the way anyway.
 template <typename W>
 TENON_INLINE W shiftedRight(W x, Bits<W> places)
 {
