@@ -244,8 +244,8 @@ TEST(LineChain, fewLinesAreSharedOutByPixelsOrToTheFirstLanes)
                 }
 }
 
-//! Of seven lines at stride 2 the first lane needs eight of the lines above for four, or nine of them the second one, as
-//! both do for three and a half.
+//! Of seven lines at stride 2 the first lane needs eight of the lines above for four, or nine of them the second
+//! one, as both do for three and a half.
 TEST(LineChain, sharesOutByPixelsUnlessLinesAboveCostMore)
 {
     for (bool const isLastDear : {true, false})
