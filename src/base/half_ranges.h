@@ -1,4 +1,4 @@
-// Many floats at once to the 16-bit float types, and what of them those cannot hold: loops that compilers make vectors of.
+// Many floats at once to the 16-bit float types, and what of them those cannot hold: loops for compilers' vectors.
 #pragma once
 
 #include "base/dtype.h"

@@ -9,8 +9,8 @@ namespace tenon
 {
 
 //! Inputs: x [batch, heads, positions, columns]; cosines and sines, [batch, positions, pairs], where a batch of 1 is
-//! all samples', or, where input 3 gives the position of each element of the sequence ([batch, positions], integers), [count, pairs]. Pairs: half of the
-//! columns that are turned.
+//! all samples', or, where input 3 gives the position of each element of the sequence ([batch, positions], integers),
+//! [count, pairs]. Pairs: half of the columns that are turned.
 struct RotaryEmbedding
 {
     static constexpr std::string_view kName{"RotaryEmbedding"};

@@ -1,4 +1,5 @@
-// Rules on operands of matrix products: outer-product-to-pointwise, transpose-into-matmul, lift-matmul-over-reshape, fold-operand-factor.
+// Rules on operands of matrix products: outer-product-to-pointwise, transpose-into-matmul, lift-matmul-over-reshape,
+// fold-operand-factor.
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"

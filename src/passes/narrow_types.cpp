@@ -162,8 +162,8 @@ class Narrower
         return isWidened ? cast->input(0) : kNone;
     }
 
-    //! Whether a sine or cosine reads it, through what moves, joins or scales elements; `steps`: that may still be gone.
-    //! Of an angle the digits behind the point count, however large it is: float16 has none from 1024 on.
+    //! Whether a sine or cosine reads it, through what moves, joins or scales elements; `steps`: that may still be
+    //! gone. Of an angle the digits behind the point count, however large it is: float16 has none from 1024 on.
     bool isAngle(ValueId value, int32_t steps) const
     {
         return steps > 0 && std::ranges::any_of(mGraph.readers(value), [&](NodeId id) {

@@ -73,8 +73,8 @@ inline std::shared_ptr<Plan const> readBack(Bytes bytes)
     return plan ? std::make_shared<Plan const>(*std::move(plan)) : std::make_shared<Plan const>();
 }
 
-//! At the shapes of kOPT. More runs than one: of the last one, in a stream, as runs that come again are; `behind` is called
-//! after each of them.
+//! At the shapes of kOPT. More runs than one: of the last one, in a stream, as runs that come again are; `behind` is
+//! called after each of them.
 inline std::vector<HostTensor> outputsOf(
     std::shared_ptr<Plan const> const& plan, Device& device, int32_t runs = 1, std::function<void()> const& behind = {})
 {

@@ -98,8 +98,8 @@ std::vector<std::string> registersOf(std::string const& step)
     return found;
 }
 
-//! A read through the read-only cache of what somebody may have written; empty: there is none. The compiler's own tables,
-//! of sine and cosine, are read so, too: what their addresses are made of was neither given to the kernel nor loaded.
+//! A read through the read-only cache of what somebody may have written; empty: there is none. The compiler's own
+//! tables, of sine and cosine, are read so, too: what their addresses are made of was neither given nor loaded.
 std::string readWithoutCoherence(std::string const& kernel)
 {
     Ptx const code{kernel};
