@@ -158,7 +158,7 @@ void Host::findBody(Plugin& plugin)
         mBody = findCpuBody(identity, plugin);
     }
     if (mBody != nullptr)
-        mWatch.note("on the CPU enqueue() is not called: the plugin's body for the CPU runs in its place");
+        mWatch.note("on the CPU enqueue() is not called: the plugin's CPU body runs in its place");
 }
 
 //! Those of the first extent that is dynamic in some input, else of the first input's.
