@@ -66,7 +66,8 @@ def test_memory_is_flat_over_changes_of_shape(plan: tuple[str, pathlib.Path]) ->
 
     rounds(3 * len(feeds))
     before = written()
-    rounds(ROUNDS // len(NAMES))
+    # To the same shape as before: the session keeps what the last run was given and what it gave.
+    rounds(-(-ROUNDS // len(NAMES) // len(feeds)) * len(feeds))
     assert written() - before < (4 << 20)
 
 
