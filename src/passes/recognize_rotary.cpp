@@ -1,5 +1,6 @@
 // Rule recognize-rotary-embedding: halves of heads that are turned by angles, as exporters write it out:
 // x · cosines + [−second half of x, first half of x] · sines.
+#include "ir/replaceable.h"
 #include "layers/activation.h"
 #include "layers/cast.h"
 #include "layers/concatenation.h"
@@ -31,8 +32,11 @@ int64_t lastExtent(Graph const& graph, ValueId value)
     return shape.empty() || !shape.back().isConstant() ? -1 : *shape.back().constant();
 }
 
+//! What a refit may replace is no proof.
 bool repeatsHalves(Constant const& constant)
 {
+    if (isReplaceable(constant))
+        return false;
     int32_t const bits = bitsOf(constant.dtype);
     int64_t const width = constant.extents.empty() ? 0 : constant.extents.back();
     if (bits % 8 != 0 || width % 2 != 0 || width == 0)
@@ -52,7 +56,7 @@ bool repeatsHalves(Graph const& graph, ValueId value, int32_t steps)
     if (Constant const* constant = graph.constantOf(value))
         return repeatsHalves(*constant);
     Node const* node = graph.producerOf(value);
-    if (node == nullptr || steps == 0 || width < 2 || readsReplaceable(graph, *node))
+    if (node == nullptr || steps == 0 || width < 2)
         return false;
     auto const operand = [&](size_t i) {
         return lastExtent(graph, node->input(i)) == width && repeatsHalves(graph, node->input(i), steps - 1);
@@ -182,7 +186,7 @@ Rewrite recognizeRotaryEmbedding(Graph const& graph, Node const& node)
         if (shape.size() != 4 || (shape[0] != x[0] && shape[0] != ShapeExpr{1}) || shape[1] != ShapeExpr{1}
             || shape[2] != x[2] || shape[3] != x[3])
             return skip("its angles are not those of each sample's positions");
-        if (readsReplaceable(graph, node) || !repeatsHalves(graph, table, kMostSteps))
+        if (!repeatsHalves(graph, table, kMostSteps))
             return skip("the angles of both halves may differ");
         Slice half;
         auto const entry = [](int64_t value) { return nvinfer1::Dims{1, {value}}; };
