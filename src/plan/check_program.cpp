@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace tenon
 {
@@ -72,6 +73,18 @@ std::vector<int32_t> highestData(Program const& program)
     for (PlanShapeInstruction const& x : program.shapes)
         highest.push_back(overOperands(x, highest));
     return highest;
+}
+
+//! Symbols that conditionals join from their branches, with the last step of the conditional.
+using JoinedSymbols = std::set<std::pair<int32_t, int32_t>>;
+
+JoinedSymbols joinedSymbols(Program const& program)
+{
+    JoinedSymbols joined;
+    for (PlanControl const& control : program.controls)
+        for (PlanJoin const& join : control.joins)
+            joined.emplace(join.symbol, control.last - 1);
+    return joined;
 }
 
 class Checker
@@ -168,29 +181,28 @@ class Checker
     Result<Done> checkSymbols() const
     {
         std::vector<int32_t> const highest = highestData(mProgram);
+        JoinedSymbols const joined = joinedSymbols(mProgram);
         for (size_t i = 0; i < mProgram.symbols.size(); ++i)
         {
+            cancellationPoint();
             PlanSymbol const& symbol = mProgram.symbols[i];
             if (symbol.kind > PlanSymbolKind::kData)
                 return badArgument("unknown kind of symbol {}", i);
             if (symbol.kind == PlanSymbolKind::kData)
-                TENON_TRY(checkDataSymbol(static_cast<int32_t>(i), highest));
+                TENON_TRY(checkDataSymbol(static_cast<int32_t>(i), highest, joined));
             else
                 TENON_TRY(checkInputSymbol(symbol));
         }
         return Done{};
     }
 
-    Result<Done> checkDataSymbol(int32_t index, std::vector<int32_t> const& highest) const
+    Result<Done> checkDataSymbol(int32_t index, std::vector<int32_t> const& highest, JoinedSymbols const& joined) const
     {
         PlanSymbol const& symbol = at(mProgram.symbols, index);
         if (!isIndex(symbol.source, mProgram.steps))
             return badArgument("symbol {} comes from the unknown step {}", index, symbol.source);
         auto const& produces = at(mProgram.steps, symbol.source).produces;
-        bool const isJoined = std::ranges::any_of(mProgram.controls, [&](PlanControl const& control) {
-            return control.last == symbol.source + 1
-                && std::ranges::any_of(control.joins, [&](PlanJoin const& join) { return join.symbol == index; });
-        });
+        bool const isJoined = joined.contains({index, symbol.source});
         if (!isJoined && (!isIndex(symbol.index, produces) || at(produces, symbol.index) != index))
             return badArgument("step {} does not produce symbol {}", symbol.source, index);
         if (symbol.upper < 0 || symbol.upper >= registerCount(mProgram) || at(highest, symbol.upper) >= index
@@ -467,7 +479,8 @@ class Checker
         if (!writable)
             return badArgument("it writes tensor '{}', which is an input or a constant", tensor.name);
         bool const isAgain = mWriter[static_cast<size_t>(root)] >= 0 || mLastRead[static_cast<size_t>(root)] >= 0;
-        if (isAgain && !isControlled(index))
+        // Rounds of a loop write again what they carry, and each branch of a conditional writes its outputs.
+        if (isAgain && !mWritten.isControlled())
             return badArgument("it writes tensor '{}', which has been written or read before", tensor.name);
         for (PlanTensor const* each : {&tensor, isPartOf(output) ? &tensor : &memory})
             for (int32_t const reg : each->extents)
@@ -489,13 +502,6 @@ class Checker
         while (at(mProgram.tensors, tensor).kind == PlanTensorKind::kView)
             tensor = at(mProgram.tensors, tensor).index;
         return at(mProgram.tensors, tensor).kind == PlanTensorKind::kPart;
-    }
-
-    //! Rounds of a loop write again what they carry, and each branch of a conditional writes its outputs.
-    bool isControlled(int32_t step) const
-    {
-        return std::ranges::any_of(mProgram.controls,
-            [&](PlanControl const& control) { return step >= control.first && step < control.last; });
     }
 
     //! Memory is shared only with an input that nobody reads afterwards.

@@ -17,6 +17,11 @@ class WrittenTensors
     //! The step at hand writes that memory. `isSlice`: a slice of it, by rounds of a loop that are as many as there
     //! are slices.
     void write(int32_t root, bool isSlice);
+    //! Whether the step at hand lies in a loop or a conditional.
+    bool isControlled() const noexcept
+    {
+        return !mOpen.empty();
+    }
     bool isWritten(int32_t root) const noexcept
     {
         return mIsWritten[static_cast<size_t>(root)];

@@ -10,7 +10,7 @@ namespace tenon::planner
 Result<KernelSpec> buildKernel(KernelRequest const& request, Node const& node, Offer const& offer)
 {
     std::optional<KernelSpec> spec;
-    Result<Done> made = guarded(node, [&]() -> Result<Done> {
+    Result<Done> made = guarded(request.graph, node, [&]() -> Result<Done> {
         Problem const problem{&request.graph, &node, request.typical, &request.target};
         spec = TENON_TRY(request.backend.build(problem, offer));
         return Done{};

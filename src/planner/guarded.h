@@ -9,9 +9,12 @@
 namespace tenon::planner
 {
 
+//! The error of a layer whose planning ran out of memory: it names the largest tensor that the layer holds.
+Error outOfMemory(Graph const& graph, Node const& node, std::bad_alloc const& problem);
+
 //! What `work` answers; errors that it returns are its own to word.
 template <typename F>
-Result<Done> guarded(Node const& node, F const& work)
+Result<Done> guarded(Graph const& graph, Node const& node, F const& work)
 {
     try
     {
@@ -19,8 +22,7 @@ Result<Done> guarded(Node const& node, F const& work)
     }
     catch (std::bad_alloc const& problem)
     {
-        return errorOf(
-            ErrorCode::kFAILED_ALLOCATION, "[layer '{}'] planning it, out of memory: {}", node.name, problem.what());
+        return outOfMemory(graph, node, problem);
     }
     catch (std::exception const& problem)
     {

@@ -131,7 +131,7 @@ class OfferCollector
         if (planner::isControl(node))
             offers.accepted.push_back(controlOffer(node));
         else
-            TENON_TRY(planner::guarded(node, [&] {
+            TENON_TRY(planner::guarded(*planned.graph, node, [&] {
                 offers = mBackend.offers({planned.graph, &node, mTypical, &mTarget});
                 return Result<Done>{Done{}};
             }));

@@ -53,7 +53,7 @@ Result<Done> ProgramWriter::addNodes(std::vector<Choice const*> const& order)
         if (mPlanned.needed.nodes[static_cast<size_t>(choice.node)])
         {
             Node const& node = mGraph.node(choice.node);
-            Result<Done> added = guarded(node, [&] { return addNode(choice); });
+            Result<Done> added = guarded(mGraph, node, [&] { return addNode(choice); });
             std::string const label = fmt::format("[layer '{}']", node.name);
             if (!added)
                 return added.error().message.starts_with(label) ? std::move(added).error()

@@ -317,7 +317,7 @@ class OfferTimer
                 load(trial);
             if (!trial.failure && !trial.isKnown)
             {
-                Result<Done> timed = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
+                Result<Done> timed = guarded(mGraph, mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
                     trial.microseconds = TENON_TRY(timeOf(trial));
                     return Done{};
                 });
@@ -337,7 +337,7 @@ class OfferTimer
     //! Its kernel, ready to run, or the failure.
     void load(Trial& trial) const
     {
-        Result<Done> loaded = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
+        Result<Done> loaded = guarded(mGraph, mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
             trial.loaded = TENON_TRY(loadedOf(trial));
             return Done{};
         });
