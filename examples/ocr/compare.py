@@ -3,6 +3,7 @@
 import dataclasses
 import statistics
 import time
+from collections.abc import Callable
 
 from rapidocr_onnxruntime import RapidOCR
 
@@ -32,13 +33,19 @@ def read(reader: RapidOCR, image) -> tuple[list, dict[str, float]]:
     return found or [], {stage: 1e3 * spent for stage, spent in zip(STAGES, seconds, strict=True)}
 
 
-def read_in_turn(readers: dict[str, RapidOCR], image, rounds: int) -> dict[str, Reading]:
-    """Every reader once per round, so that a change of the machine's speed touches all; the first round warms up."""
+def read_in_turn(
+    readers: dict[str, RapidOCR], image, rounds: int, tell: Callable[[str, int, int], object]
+) -> dict[str, Reading]:
+    """Every reader once per round, so that a change of the machine's speed touches all; the first round warms up.
+
+    tell(name, done, of) hears of each reading.
+    """
     readings = {}
-    for _ in range(rounds + 1):
-        for name, reader in readers.items():
+    for turn in range(rounds + 1):
+        for place, (name, reader) in enumerate(readers.items()):
             time.sleep(QUIET)
             found, times = read(reader, image)
+            tell(name, turn * len(readers) + place + 1, (rounds + 1) * len(readers))
             if name not in readings:
                 boxes, lines, scores = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
                 readings[name] = Reading(boxes, lines, scores, {stage: [] for stage in STAGES})

@@ -18,6 +18,7 @@ from networks import NETWORKS
 from picture import annotate
 from PIL import Image, UnidentifiedImageError
 from plan_file import build_plan
+from progress import Line
 from rapidocr_onnxruntime import RapidOCR
 from sessions import reader_on_tenon, sessions_of
 
@@ -77,7 +78,9 @@ def main() -> int:
     plans, facts = build_plans(options.out, logger)
     tenon = reader_on_tenon(plans, logger)
     print(f"Reading it {options.rounds + 1} times with each engine, the first time to warm up", flush=True)
-    readings = read_in_turn({"onnxruntime": RapidOCR(), "tenon": tenon}, page, options.rounds)
+    line = Line("reading")
+    readings = read_in_turn({"onnxruntime": RapidOCR(), "tenon": tenon}, page, options.rounds, line.draw)
+    line.end("read")
     theirs, ours = readings["onnxruntime"], readings["tenon"]
     describe(facts, tenon)
 
