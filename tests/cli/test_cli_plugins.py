@@ -205,6 +205,27 @@ def test_trtexec_takes_a_plugin_before_an_operator_when_told(way: str, tmp_path:
         np.testing.assert_array_equal(np.array(y["values"], np.float32).reshape(want.shape), want)
 
 
+def test_trtexec_lets_plugins_alias_their_inputs_when_told(tmp_path: pathlib.Path) -> None:
+    value = helper.make_tensor_value_info
+    ports = [value("x", TensorProto.FLOAT, [5]), value("i", TensorProto.INT32, [2]), value("u", TensorProto.FLOAT, [2])]
+    names = {"domain": "mine", "plugin_version": "1", "plugin_namespace": "special"}
+    node = helper.make_node("InPlaceScatter", ["x", "i", "u"], ["y"], **names)
+    graph = helper.make_graph([node], "g", ports, [value("y", TensorProto.FLOAT, [5])])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "a.onnx")
+    inputs = {"x": np.float32([1, 2, 3, 4, 5]), "i": np.int32([3, 1]), "u": np.float32([-4, -2])}
+    for name, data in inputs.items():
+        data.tofile(tmp_path / name)
+    given = ",".join(f"{name}:{tmp_path / name}" for name in inputs)
+    words = [f"--onnx={tmp_path / 'a.onnx'}", f"--staticPlugins={LIBRARIES / 'libtenon_special_library.so'}", *SHORT]
+    done = trtexec(
+        *words, "--preview=+aliasedPluginIO1003", f"--loadInputs={given}", f"--exportOutput={tmp_path / 'y'}"
+    )
+    assert "no effect" not in done.stdout + done.stderr
+    (y,) = json.loads((tmp_path / "y").read_text())
+    assert y["values"] == [1, -2, 3, -4, 5], "what is not updated comes from the input"
+
+
 def test_the_trace_has_object_phase_thread_callback_and_reason(padded: pathlib.Path, tmp_path: pathlib.Path) -> None:
     calls = tmp_path / "calls.txt"
     tenon("plugin", "trace", "-o", calls, PROGRAM, "run", padded, "--plugins", PAD)

@@ -142,7 +142,7 @@ void readNumbers(Arguments const& arguments, BuildOptions& build)
     read("--l2LimitForTiling", -1, INT64_MAX, build.tilingCache);
 }
 
-void readChoices(Arguments const& arguments, BuildOptions& build)
+void readChoices(Arguments const& arguments, BuildOptions& build, std::vector<std::string>& warnings)
 {
     for (char const* const flag : {"--nvtxMode", "--profilingVerbosity"})
         if (arguments.has(flag))
@@ -150,8 +150,13 @@ void readChoices(Arguments const& arguments, BuildOptions& build)
     for (auto const& [name, isOn] : switchesOf("--tacticSources", arguments.text("--tacticSources")))
         build.tacticSources.emplace_back(chosen("--tacticSources", inCase(name, std::toupper), kSources), isOn);
     for (auto const& [name, isOn] : switchesOf("--preview", arguments.text("--preview")))
-        if (std::optional<PreviewFeature> const feature = chosen("--preview", name, kPreviews))
+    {
+        std::optional<PreviewFeature> const feature = chosen("--preview", name, kPreviews);
+        if (feature)
             build.previews.emplace_back(*feature, isOn);
+        if (feature != PreviewFeature::kALIASED_PLUGIN_IO_10_03)
+            warnings.push_back("--preview: " + name + " has no effect: nothing here waits for it to be switched on");
+    }
     if (arguments.has("--hardwareCompatibilityLevel"))
         build.hardware = chosen("--hardwareCompatibilityLevel",
             inCase(arguments.text("--hardwareCompatibilityLevel"), std::tolower), kHardware);
@@ -243,7 +248,7 @@ BuildOptions buildOptionsOf(Arguments const& arguments, std::vector<std::string>
     readCalibration(arguments, build, warnings);
     readPools(arguments, build);
     readNumbers(arguments, build);
-    readChoices(arguments, build);
+    readChoices(arguments, build, warnings);
     readTemporary(arguments, build);
     build.decomposableAttentions = splitAt(arguments.text("--decomposableAttentions"), ',');
     build.debugTensors = splitAt(arguments.text("--markDebug"), ',');

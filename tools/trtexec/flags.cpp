@@ -54,8 +54,8 @@ constexpr Flag kFlags[]{
     {"--leanDLLPath", "<file>", kBuild, "Library of the lean runtime that loads a plan of another version"},
     {"--monitorMemory", "", kBuild, "The build reports its memory"},
     {"--sparsity", "<how>", kBuild, "Kernels for sparse weights: disable, enable"},
-    {"--noTF32", "", kBuild, "No shortened mantissas in matrix products of float", kIdle,
-        "products of floats are never shortened here"},
+    {"--noTF32", "", kBuild, "No shortened mantissas in matrix products of float", kIdleOnCpu,
+        "products of floats are never shortened there"},
     {"--fp16", "", kBuild, "Half precision is allowed"},
     {"--bf16", "", kBuild, "bfloat16 is allowed"},
     {"--int8", "", kBuild, "int8 is allowed"},
@@ -81,15 +81,14 @@ constexpr Flag kFlags[]{
     {"--asyncFileReader", "", kBuild, "Read the plan piece by piece, as the engine asks for it"},
     {"--getPlanVersionOnly", "", kBuild, "Print the version that wrote the plan, and no more"},
     {"--tacticSources", "<sources>", kBuild,
-        "Sources with + or -: CUBLAS, CUBLAS_LT, CUDNN, EDGE_MASK_CONVOLUTIONS, JIT_CONVOLUTIONS", kIdle,
-        "the libraries are a GPU's; all kernels here are Tenon's own"},
+        "Sources with + or -: CUBLAS, CUBLAS_LT, CUDNN, EDGE_MASK_CONVOLUTIONS, JIT_CONVOLUTIONS", kIdleOnCpu,
+        "the libraries are a GPU's; all kernels there are Tenon's own"},
     {"--noBuilderCache", "", kBuild, "No timing cache"},
     {"--noCompilationCache", "", kBuild, "No compiled code in the timing cache", kIdle, "no compiled code is cached"},
     {"--timingCacheFile", "<file>", kBuild, "Timing cache to begin with, and to write"},
     {"--errorOnTimingCacheMiss", "", kBuild, "The build fails when a time is not in the cache"},
     {"--preview", "<features>", kBuild,
-        "Features with + or -: profileSharing0806, aliasedPluginIO1003, runtimeActivationResize", kIdle,
-        "nothing here waits for these features to be switched on"},
+        "Features with + or -: profileSharing0806, aliasedPluginIO1003, runtimeActivationResize"},
     {"--builderOptimizationLevel", "<N>", kBuild, "0 to 5 (3)"},
     {"--maxTactics", "<N>", kBuild, "Tactics to time per layer (-1: the builder decides)", kIdle,
         "all candidates are timed at level 4 and above, and none below"},
@@ -204,6 +203,9 @@ Flag const* findFlag(std::string_view name)
 
 std::string helpText()
 {
+    auto const prefixOf = [](Fate fate) {
+        return fate == kIdle ? " [no effect: " : fate == kIdleOnCpu ? " [no effect on a CPU: " : " [fails: ";
+    };
     constexpr size_t kColumn{38};
     std::string text;
     for (size_t section = 0; section < kTitles.size(); ++section)
@@ -217,7 +219,7 @@ std::string helpText()
             line += flag.value.empty() ? "" : "=" + std::string{flag.value};
             line += std::string(line.size() < kColumn ? kColumn - line.size() : 1, ' ') + std::string{flag.meaning};
             if (flag.fate != kWorks)
-                line += std::string{flag.fate == kIdle ? " [no effect: " : " [fails: "} + std::string{flag.why} + "]";
+                line += std::string{prefixOf(flag.fate)} + std::string{flag.why} + "]";
             text += line + "\n";
         }
     }

@@ -21,9 +21,10 @@ enum class Section
 
 enum class Fate
 {
-    kWorks,   //!< Also where the engine itself refuses it.
-    kIdle,    //!< Nothing to do here; the program says why when it is given.
-    kRefused, //!< The program fails and says why.
+    kWorks,     //!< Also where the engine itself refuses it.
+    kIdle,      //!< Nothing to do here; the program says why when it is given.
+    kIdleOnCpu, //!< The same on a CPU; on a GPU it works.
+    kRefused,   //!< The program fails and says why.
 };
 
 struct Flag

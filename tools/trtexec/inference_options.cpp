@@ -1,6 +1,7 @@
 // Options of inference, system and reports, and what holds of all together.
 #include "files.h"
 #include "flags.h"
+#include "machine.h"
 #include "options.h"
 
 #include <algorithm>
@@ -136,9 +137,15 @@ void warnOfFlags(Arguments const& arguments, std::vector<std::string>& warnings)
     for (auto const& [old, present] : kOld)
         if (arguments.has(old))
             warnings.push_back(std::string{old} + " is the old name of " + present);
+    bool const isOnGpu = cli::deviceName().starts_with("cuda");
     for (auto const& [name, value] : arguments.inOrder())
-        if (Flag const* flag = findFlag(name); flag->fate == Fate::kIdle)
+    {
+        Flag const* const flag = findFlag(name);
+        if (flag->fate == Fate::kIdle)
             warnings.push_back(name + " has no effect: " + std::string{flag->why});
+        if (flag->fate == Fate::kIdleOnCpu && !isOnGpu)
+            warnings.push_back(name + " has no effect on a CPU: " + std::string{flag->why});
+    }
     if (arguments.text("--sparsity") == "enable")
         warnings.emplace_back(
             "--sparsity=enable has no effect: there are no kernels for sparse weights; results are the same");
