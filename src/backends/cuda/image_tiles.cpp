@@ -14,6 +14,7 @@ namespace
 {
 constexpr uintptr_t kImageAlignment{16};
 constexpr int64_t kMaxImageChannels{4};
+constexpr int kMajorOfWarpgroups{9};
 constexpr int kMajorOfHalves{8}; // Matrix units for both types of halves, and maxima of pairs.
 
 //! As an ImageConvolution, whatever the layer is.
@@ -122,6 +123,7 @@ class ImageTilesKernel final : public LayerKernel
         form.source = TENON_TRY(storageOf(x.dtype));
         form.type = TENON_TRY(storageOf(out.dtype));
         form.epilogue = TENON_TRY(epilogueExpression(layer.product.epilogue));
+        form.isByWarpgroup = device().model().major == kMajorOfWarpgroups && form.stride[1] == 2;
         Products const products = productsOf(layer, x.extents);
         if (int64_t const largest = largestOf(form, products, x, out); !isSmall(largest))
             return badArgument("{} elements of an image, or tiles of all, are more than the kernel counts", largest);

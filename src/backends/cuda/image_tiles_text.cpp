@@ -1,7 +1,9 @@
 // ImageTilesText: pixels of four channels lie behind each other in shared memory, so that two of a row are 16 bytes and
-// the windows of neighbouring results, an even number of pixels apart, are rows that ldmatrix reads where they lie.
+// the windows of neighbouring results, an even number of pixels apart, are rows that ldmatrix reads where they lie. Two
+// pixels apart, eight of them are what a warpgroup's products (wgmma) take for eight rows of an operand.
 #include "backends/cuda/image_tiles_text.h"
 
+#include "backends/cuda/copy_engine_text.h"
 #include "backends/cuda/matrix_text.h"
 
 #include <fmt/format.h>
@@ -17,7 +19,6 @@ constexpr char kImageMeasuresText[]{R"(
 constexpr int kThreads = 128;
 constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, a row's last one may be none.
 constexpr int kSteps = (kChunks + 1) / 2;
-constexpr int kPitch = kSteps * 16 + 8; // Of weights; the eight keep neighbouring rows off one bank.
 constexpr int kPatchRows = 15 * SY + KH, kPatchColumns = 15 * SX + kChunksOfRow * 2;
 constexpr int kPixels = kPatchRows * kPatchColumns, kEach = (kPixels + kThreads - 1) / kThreads;
 constexpr int kTogether = kEach < 12 ? kEach : 12; // Pixels of a thread on their way at once.
@@ -61,6 +62,7 @@ struct Tile
 };
 )"};
 
+//! Before: `kWeightChunks`, 16 bytes of weights each, and `placeOf`.
 constexpr char kImageOperandsText[]{R"(
 //! Where a channel's weights stand: so that a thread's results of four tiles of eight are neighbours.
 static __device__ __forceinline__ int rowOf(int map)
@@ -71,7 +73,7 @@ static __device__ __forceinline__ int rowOf(int map)
 //! Rows of windows, a thread each; zeros where a pixel has no channel and a chunk no second pixel.
 static __device__ __forceinline__ void loadWeights(Stored* weights, ImageTilesParams const& p, int firstMap)
 {
-    for (int i = (int)threadIdx.x; i < NB * kPitch / 8; i += kThreads)
+    for (int i = (int)threadIdx.x; i < kWeightChunks; i += kThreads)
         ((Pack<u64, 2>*)weights)[i] = Pack<u64, 2>{};
     __syncthreads();
     for (int i = (int)threadIdx.x; i < NB * KH; i += kThreads)
@@ -80,7 +82,6 @@ static __device__ __forceinline__ void loadWeights(Stored* weights, ImageTilesPa
         if (firstMap + map >= MAPS)
             continue;
         Stored const* const from = (Stored const*)p.w + ((firstMap + map) * C * KH + row) * KW;
-        u64* const to = (u64*)(weights + rowOf(map) * kPitch + row * kChunksOfRow * 8);
         u64 pixels[KW] = {};
 #pragma unroll
         for (int c = 0; c < C; ++c)
@@ -89,14 +90,24 @@ static __device__ __forceinline__ void loadWeights(Stored* weights, ImageTilesPa
                 pixels[k] |= (u64)from[c * KH * KW + k].bits << c * 16;
 #pragma unroll
         for (int k = 0; k < KW; ++k)
-            to[k] = pixels[k];
+            ((u64*)(weights + placeOf(rowOf(map), row * kChunksOfRow + k / 2)))[k % 2] = pixels[k];
     }
     __syncthreads();
 }
-
-//! The pixels that a tile sees; zeros around the image. Other blocks multiply meanwhile.
-static __device__ __forceinline__ void loadPatch(Stored* patch, ImageTilesParams const& p, Tile const& at)
+static __device__ __forceinline__ constexpr unsigned exponentOf(Half) { return 0x7C00u; }
+static __device__ __forceinline__ constexpr unsigned exponentOf(Bfloat) { return 0x7F80u; }
+//! Whether one of a pair is infinite or no number.
+static __device__ __forceinline__ bool isStrange(unsigned pair)
 {
+    constexpr unsigned kExponent = exponentOf(Stored{});
+    return (pair & kExponent) == kExponent || (pair >> 16 & kExponent) == kExponent;
+}
+
+//! The pixels that a tile sees; zeros around the image. Other blocks multiply meanwhile. Answers whether this thread
+//! has brought one that is infinite or no number.
+static __device__ __forceinline__ bool loadPatch(Stored* patch, ImageTilesParams const& p, Tile const& at)
+{
+    bool foundStrange = false;
     Source const* const x = (Source const*)p.x + (i64)at.image * p.xStrides[0];
     int const top = at.productRow(p) * SY - p.padY, left = at.productColumn(p) * SX - p.padX;
 #pragma unroll 1
@@ -123,10 +134,12 @@ static __device__ __forceinline__ void loadPatch(Stored* patch, ImageTilesParams
                 channels[c] = widen(pixels[e][c]);
             u64 const low = pairOf(channels[0], channels[1], Stored{});
             u64 const high = pairOf(channels[2], channels[3], Stored{});
+            foundStrange = foundStrange || isStrange((unsigned)low) || isStrange((unsigned)high);
             if (begin + e * kThreads < kPixels)
                 ((u64*)patch)[begin + e * kThreads] = low | high << 32;
         }
     }
+    return foundStrange;
 }
 
 //! From a window's first pixel to a chunk, in elements.
@@ -134,6 +147,16 @@ static __device__ __forceinline__ constexpr int offsetOf(int chunk)
 {
     return chunk < kChunks ? (chunk / kChunksOfRow * kPatchColumns + chunk % kChunksOfRow * 2) * 4 : 0;
 }
+)"};
+
+//! Weights of a map behind each other; each warp keeps those of 32 in registers.
+constexpr char kRegisterWeightsText[]{R"(
+constexpr int kPitch = kSteps * 16 + 8; // The eight keep neighbouring rows off one bank.
+constexpr int kWeightChunks = NB * kPitch / 8;
+static __device__ __forceinline__ constexpr int placeOf(int row, int chunk) { return row * kPitch + chunk * 8; }
+)"};
+
+constexpr char kRegisterProductsText[]{R"(
 //! No number of a pixel that no window has meets a weight of 0: it may be infinite.
 static __device__ __forceinline__ unsigned onlyWindow(unsigned pair, int chunk)
 {
@@ -213,6 +236,31 @@ static __device__ __forceinline__ void poolTile(
     }
 }
 
+//! Eight neighbouring maps of a pixel of the tile, those of `piece`: the result, or what is pooled.
+static __device__ __forceinline__ void finishPiece(ImageTilesParams const& p, unsigned char* products, Tile const& at,
+    int row, int column, int firstMap, int piece, unsigned (&words)[4])
+{
+    if (!IS_POOLED)
+        return storeResult(p, at.image, at.row + row, at.column + column, firstMap + piece * 8, words);
+    int const y = at.productRow(p) + row, x = at.productColumn(p) + column;
+    if (y < 0 || y >= p.productHeight || x < 0 || x >= p.productWidth) // Of no maximum.
+    {
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+            words[k] = pairOf(fromBits(0xFF800000u), fromBits(0xFF800000u), Stored{});
+    }
+    *(Pack<unsigned, 4>*)pieceOf(products, row, column, piece)
+        = Pack<unsigned, 4>{{words[0], words[1], words[2], words[3]}};
+}
+static __device__ __forceinline__ void loadBias(float (&bias)[8], ImageTilesParams const& p, int map)
+{
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        bias[i] = p.hasBias && map + i < MAPS ? widen(((Stored const*)p.bias)[map + i]) : 0.0f;
+}
+)"};
+
+constexpr char kRegisterKernelText[]{R"(
 TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
 {
     Stored* const patch = (Stored*)sharedMemory;
@@ -220,7 +268,7 @@ TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
     int const lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     int const firstRow = warp / kHalves * kRowsOfWarp, half = warp % kHalves;
     int const firstMap = (int)(blockIdx.x % (unsigned)p.groups) * NB;
-    int const ownMap = firstMap + half * 32 + lane % 4 * 8;
+    int const ownPiece = half * 4 + lane % 4;
     if (!p.hasConstantWeights)
         awaitFormer();
     loadWeights((Stored*)products, p, firstMap);
@@ -232,15 +280,13 @@ TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
         {
             unsigned b[4];
             int const row = half * 32 + n * 8 + lane / 16 * 8 + lane % 8;
-            loadMatrices(b, (Stored*)products + row * kPitch + step * 16 + lane / 8 % 2 * 8);
+            loadMatrices(b, (Stored*)products + placeOf(row, step * 2 + lane / 8 % 2));
 #pragma unroll
             for (int i = 0; i < 4; ++i)
                 weights[step][n + i / 2][i % 2] = b[i];
         }
     float bias[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-        bias[i] = p.hasBias && ownMap + i < MAPS ? widen(((Stored const*)p.bias)[ownMap + i]) : 0.0f;
+    loadBias(bias, p, firstMap + ownPiece * 8);
     awaitFormer();
     int const stride = (int)(gridDim.x / (unsigned)p.groups);
     for (int tile = (int)(blockIdx.x / (unsigned)p.groups); tile < p.tiles; tile += stride)
@@ -257,28 +303,171 @@ TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
             for (int i = 0; i < 4; ++i)
             {
                 int const m = i / 2, h = i % 2;
-                int const row = firstRow + pair + m, column = lane / 4 + h * 8;
                 unsigned words[4];
 #pragma unroll
                 for (int k = 0; k < 4; ++k)
                     words[k] = pairOf(epilogue(sums[m][k][h * 2] + bias[k * 2]),
                         epilogue(sums[m][k][h * 2 + 1] + bias[k * 2 + 1]), Stored{});
-                if (!IS_POOLED)
-                {
-                    storeResult(p, at.image, at.row + row, at.column + column, ownMap, words);
-                    continue;
-                }
-                int const y = at.productRow(p) + row, x = at.productColumn(p) + column;
-                if (y < 0 || y >= p.productHeight || x < 0 || x >= p.productWidth) // Of no maximum.
-                {
-#pragma unroll
-                    for (int k = 0; k < 4; ++k)
-                        words[k] = pairOf(fromBits(0xFF800000u), fromBits(0xFF800000u), Stored{});
-                }
-                *(Pack<unsigned, 4>*)pieceOf(products, row, column, half * 4 + lane % 4)
-                    = Pack<unsigned, 4>{{words[0], words[1], words[2], words[3]}};
+                finishPiece(p, products, at, firstRow + pair + m, lane / 4 + h * 8, firstMap, ownPiece, words);
             }
         }
+        __syncthreads(); // The next pixels overwrite what was read here.
+        if (IS_POOLED)
+            poolTile(p, products, at, firstMap);
+    }
+}
+)"};
+
+//! Chunks of 16 bytes in the order of wgmma's operands without swizzle: eight rows of a chunk behind each other.
+constexpr char kSharedWeightsText[]{R"(
+constexpr int kWeightChunks = NB * kSteps * 2;
+static __device__ __forceinline__ constexpr int placeOf(int row, int chunk) { return (chunk * NB + row) * 8; }
+)"};
+
+//! A product's 64 rows are eight columns of eight rows of the tile. d as in multiplyAdd, for each warp's sixteen rows.
+constexpr char kWarpgroupProductsText[]{R"(
+constexpr int kRowOfTile = SY * kPatchColumns * 4; // Elements of the patch.
+//! A quarter's first pixel.
+static __device__ __forceinline__ constexpr int quarterAt(int quarter)
+{
+    return quarter / 2 * 8 * kRowOfTile + quarter % 2 * 8 * SX * 4;
+}
+//! From a step's first chunk to its second; the last step may have none, and weights of 0 for it.
+static __device__ __forceinline__ constexpr int secondChunk(int step)
+{
+    return step * 2 + 1 < kChunks ? offsetOf(step * 2 + 1) - offsetOf(step * 2) : 0;
+}
+//! Without what a window has not; `isExact`: also where that is infinite, for which the instruction's zeros do not do.
+static __device__ __forceinline__ void multiplySlowly(
+    float (&d)[NB / 8][4], Stored const* patch, Stored const* weights, bool isExact)
+{
+    for (int item = 0; item < NB / 2; ++item)
+    {
+        int const n = item / 4, i = item % 4;
+        int const row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4 + i / 2 * 8;
+        int const column = n * 8 + (int)threadIdx.x % 4 * 2 + i % 2;
+        float sum = 0.0f;
+        for (int chunk = 0; chunk < kChunks; ++chunk)
+        {
+            bool const isOdd = KW % 2 != 0 && chunk % kChunksOfRow == kChunksOfRow - 1;
+            Stored const* const a = patch + row / 8 * kRowOfTile + row % 8 * 8 + offsetOf(chunk);
+            Stored const* const b = weights + placeOf(column, chunk);
+            for (int k = 0; k < (isExact && isOdd ? 4 : 8); ++k)
+                sum += widen(a[k]) * widen(b[k]);
+        }
+        d[n][i] = sum;
+    }
+}
+#if !defined(TENON_EMULATED) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+static __device__ __forceinline__ u64 chunksAt(Stored const* first, int second, int eight)
+{
+    return (u64)((sharedAddress(first) & 0x3FFFFu) >> 4) | (u64)(second >> 4) << 16 | (u64)(eight >> 4) << 32;
+}
+static __device__ __forceinline__ void beginQuarter(
+    float (&d)[NB / 8][4], Stored const* patch, Stored const* weights)
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step)
+        addProducts(d, chunksAt(patch + offsetOf(step * 2), secondChunk(step) * 2, kRowOfTile * 2),
+            chunksAt(weights + placeOf(0, step * 2), NB * 16, 128), step != 0);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+//! Until at most `Pending` quarters are under way, and not one that has begun before these numbers'.
+template <int Pending>
+static __device__ __forceinline__ void awaitQuarter(float (&d)[NB / 8][4])
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(Pending) : "memory");
+#pragma unroll
+    for (int n = 0; n < NB / 8; ++n)
+        asm volatile("" : "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3]) :: "memory");
+}
+static __device__ __forceinline__ void publishPixels() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+#else
+static __device__ __forceinline__ void beginQuarter(
+    float (&d)[NB / 8][4], Stored const* patch, Stored const* weights)
+{
+    multiplySlowly(d, patch, weights, false);
+}
+template <int Pending>
+static __device__ __forceinline__ void awaitQuarter(float (&)[NB / 8][4]) {}
+static __device__ __forceinline__ void publishPixels() {}
+#endif
+)"};
+
+constexpr char kWarpgroupKernelText[]{R"(
+static __device__ __forceinline__ void finishQuarter(ImageTilesParams const& p, unsigned char* products, Tile const& at,
+    int quarter, int firstMap, float const (&sums)[NB / 8][4], float const (&bias)[NB / 32][8])
+{
+    int const lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+#pragma unroll
+    for (int part = 0; part < NB / 32; ++part)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+        {
+            unsigned words[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                words[k] = pairOf(epilogue(sums[part * 4 + k][h * 2] + bias[part][k * 2]),
+                    epilogue(sums[part * 4 + k][h * 2 + 1] + bias[part][k * 2 + 1]), Stored{});
+            finishPiece(p, products, at, quarter / 2 * 8 + warp * 2 + h, quarter % 2 * 8 + lane / 4, firstMap,
+                part * 4 + lane % 4, words);
+        }
+}
+static __device__ __forceinline__ void loadBiases(float (&bias)[NB / 32][8], ImageTilesParams const& p, int firstMap)
+{
+#pragma unroll
+    for (int part = 0; part < NB / 32; ++part)
+        loadBias(bias[part], p, firstMap + part * 32 + (int)threadIdx.x % 4 * 8);
+}
+//! The tile once more, over what the instructions have made of infinite pixels.
+static __device__ __noinline__ void finishSlowly(ImageTilesParams const& p, unsigned char* products, Tile const& at,
+    int firstMap, Stored const* patch, Stored const* weights)
+{
+    float bias[NB / 32][8], sums[NB / 8][4];
+    loadBiases(bias, p, firstMap);
+#pragma unroll 1
+    for (int quarter = 0; quarter < 4; ++quarter)
+    {
+        multiplySlowly(sums, patch + quarterAt(quarter), weights, true);
+        finishQuarter(p, products, at, quarter, firstMap, sums, bias);
+    }
+}
+
+TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
+{
+    Stored* const patch = (Stored*)sharedMemory;
+    Stored* const weights = patch + kPixels * 4;
+    unsigned char* const products = (unsigned char*)(weights + kWeightChunks * 8);
+    int const firstMap = (int)(blockIdx.x % (unsigned)p.groups) * NB;
+    if (!p.hasConstantWeights)
+        awaitFormer();
+    loadWeights(weights, p, firstMap);
+    float bias[NB / 32][8];
+    loadBiases(bias, p, firstMap);
+    awaitFormer();
+    int const stride = (int)(gridDim.x / (unsigned)p.groups);
+    for (int tile = (int)(blockIdx.x / (unsigned)p.groups); tile < p.tiles; tile += stride)
+    {
+        Tile const at = Tile::at(p, tile);
+        bool const ownStrange = loadPatch(patch, p, at);
+        publishPixels();
+        int const hasStrange = __syncthreads_or(ownStrange && (KW % 2 != 0 || kChunks % 2 != 0));
+        float sums[2][NB / 8][4];
+        beginQuarter(sums[0], patch, weights);
+#pragma unroll
+        for (int quarter = 0; quarter < 4; ++quarter)
+        {
+            if (quarter < 3)
+                beginQuarter(sums[(quarter + 1) % 2], patch + quarterAt(quarter + 1), weights);
+            if (quarter < 3)
+                awaitQuarter<1>(sums[quarter % 2]);
+            else
+                awaitQuarter<0>(sums[quarter % 2]);
+            finishQuarter(p, products, at, quarter, firstMap, sums[quarter % 2], bias);
+        }
+        if (hasStrange)
+            finishSlowly(p, products, at, firstMap, patch, weights);
         __syncthreads(); // The next pixels overwrite what was read here.
         if (IS_POOLED)
             poolTile(p, products, at, firstMap);
@@ -297,8 +486,16 @@ std::string imageTilesText(ImageTilesForm const& form)
             form.source, form.type, form.channels, form.size[0], form.size[1], form.stride[0], form.stride[1],
             form.maps, form.mapsOfBlock(), form.poolSize[0], form.poolSize[1], form.poolStride[0], form.poolStride[1],
             form.blocksOfMultiprocessor(), form.sharedBytes(), form.isPooled());
-    return wholeText(kImageTilesParamsText + constants + std::string{matrixText()} + form.epilogue + kImageMeasuresText
-        + kImageOperandsText + kImageResultsText);
+    std::string const start =
+        kImageTilesParamsText + constants + std::string{matrixText()} + form.epilogue + kImageMeasuresText;
+    if (!form.isByWarpgroup)
+        return wholeText(start + kRegisterWeightsText + kImageOperandsText + kRegisterProductsText + kImageResultsText
+            + kRegisterKernelText);
+    std::string const instruction = fmt::format(
+        "#if !defined(TENON_EMULATED) && defined(__CUDA_ARCH_FEAT_SM90_ALL)\nconstexpr int BN = NB;\n{}#endif\n",
+        warpgroupProductText(form.type, form.mapsOfBlock(), true));
+    return wholeText(start + instruction + kSharedWeightsText + kImageOperandsText + kWarpgroupProductsText
+        + kImageResultsText + kWarpgroupKernelText);
 }
 
 } // namespace tenon::cuda

@@ -4,6 +4,7 @@
 
 #include "backends/cuda/kernel_text.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tenon::cuda
@@ -30,6 +31,7 @@ struct ImageTilesForm
     std::string source; //!< Of the image.
     std::string type;   //!< Of weights and results.
     std::string epilogue;
+    bool isByWarpgroup{false}; //!< Hopper's products, whose weights lie in shared memory; columns two pixels apart.
 
     int mapsOfBlock() const noexcept
     {
@@ -54,18 +56,23 @@ struct ImageTilesForm
     {
         return (kSide - poolSize[axis]) / poolStride[axis] + 1;
     }
-    //! While one loads its pixels or pools, others multiply. Weights stay in registers.
+    //! While one loads its pixels or pools, others multiply.
     int blocksOfMultiprocessor() const noexcept
     {
-        return steps() <= 8 ? 4 : 2;
+        constexpr int kSharedOfAll{227 * 1024};
+        constexpr int kReserved{1024};
+        if (!isByWarpgroup)
+            return steps() <= 8 ? 4 : 2; // Weights stay in registers.
+        return std::clamp(kSharedOfAll / (sharedBytes() + kReserved), 1, isPooled() ? 3 : 5);
     }
     int sharedBytes() const noexcept
     {
         int const rows = (kSide - 1) * stride[0] + size[0];
         int const columns = (kSide - 1) * stride[1] + 2 * chunksOfRow();
-        int const weights = mapsOfBlock() * (steps() * 16 + 8);
         int const products = isPooled() ? kSide * kSide * mapsOfBlock() : 0;
-        return 2 * (rows * columns * kPixel + (weights > products ? weights : products));
+        int const weights = mapsOfBlock() * (steps() * 16 + (isByWarpgroup ? 0 : 8));
+        int const both = isByWarpgroup ? weights + products : std::max(weights, products);
+        return 2 * (rows * columns * kPixel + both);
     }
 };
 

@@ -8,6 +8,7 @@
 #define TENON_EMULATED 1
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
 #define __restrict__
 #define __shared__ static
 #define __launch_bounds__(...)
@@ -40,6 +41,19 @@ extern "C" __attribute__((visibility("default"))) int tenonHasBarriers;
 inline void __syncthreads()
 {
     tenonThread->barrier();
+}
+
+//! Whether it holds for any thread of the block.
+inline int __syncthreads_or(int own)
+{
+    static int found;
+    __syncthreads();
+    found = 0;
+    __syncthreads();
+    if (own != 0)
+        found = 1;
+    __syncthreads();
+    return found;
 }
 
 //! All threads of a block come here together in our kernels.
