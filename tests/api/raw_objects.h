@@ -149,7 +149,7 @@ class Slots : public ::testing::Test
         Object const set = inner(profile, slots::kIOptimizationProfile_mImpl);
         for (int32_t select = 0; select < 3; ++select)
         {
-            RawDims const shape{4, {select + 1, 2, 3, 3}};
+            RawDims const shape{4, {batches[static_cast<size_t>(select)], 2, 3, 3}};
             EXPECT_TRUE(call<bool>(set, slots::kVOptimizationProfile_setDimensions, "x", select, &shape));
         }
         EXPECT_EQ(call<int32_t>(inner(config, slots::kIBuilderConfig_mImpl),
@@ -179,6 +179,7 @@ class Slots : public ::testing::Test
     RawLogger logger{table.data() + 2, &errors};
     std::vector<float> kernel{0.5F, -1.25F, 2.0F, 0.75F};
     std::vector<float> bias{0.1F, -0.3F};
+    std::array<int64_t, 3> batches{1, 2, 3}; //!< Of the profile: min, opt, max.
 };
 
 //! An object of the user's with a virtual table of its own. A slot that nobody filled fails the test.

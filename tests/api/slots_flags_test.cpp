@@ -106,11 +106,31 @@ TEST_F(SlotsOfFlags, tacticSourcesAreKeptAndNoneTakesPart)
     Object const queries = inner(engine, slots::kICudaEngine_mImpl);
     EXPECT_NE(sources, 0U);
     EXPECT_EQ(call<uint32_t>(queries, slots::kVCudaEngine_getTacticSources), 0U) << "none of those libraries took part";
-    RawDims const x = call<RawDims>(queries, slots::kVCudaEngine_getTensorShape, "x");
-    EXPECT_EQ(x.rank, 4);
-    EXPECT_EQ((std::vector<int64_t>{x.extents, x.extents + 4}), (std::vector<int64_t>{-1, 2, 3, 3}));
     expectRuns(engine);
     destroy(engine);
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(SlotsOfFlags, anEngineShowsTheExtentsThatItsProfileFixes)
+{
+    for (bool const isFixed : {false, true})
+    {
+        if (isFixed)
+            batches = {2, 2, 2};
+        Object const engine = load(builtPlan());
+        ASSERT_NE(engine, nullptr) << errors;
+        Object const queries = inner(engine, slots::kICudaEngine_mImpl);
+        for (char const* const name : {"x", "y"})
+        {
+            RawDims const shape = call<RawDims>(queries, slots::kVCudaEngine_getTensorShape, name);
+            EXPECT_EQ(shape.rank, 4);
+            EXPECT_EQ((std::vector<int64_t>{shape.extents, shape.extents + 4}),
+                (std::vector<int64_t>{isFixed ? 2 : -1, 2, 3, 3}))
+                << name;
+        }
+        expectRuns(engine);
+        destroy(engine);
+    }
     EXPECT_EQ(errors, "");
 }
 
