@@ -347,8 +347,7 @@ OWN = {
     ":param stream: the stream that the run is on.\n"
     ":returns: an address as int or capsule; None when there is no memory.",
     "IPluginCreatorV3Quick.name": "The plugin's name.",
-    "IPluginRegistry": "The plugin creators of this process. Those of C++ libraries are found, but Python cannot use "
-    "them in this version.",
+    "IPluginRegistry": "The plugin creators of this process, those of C++ libraries among them.",
     "IPluginRegistry.all_creators": "All creators; [] when there are none.",
     "IPluginRegistry.all_creators_recursive": "All creators, those of parent registries included; [] when there are "
     "none.",
@@ -414,8 +413,7 @@ OWN = {
     "get_builder_plugin_registry": "The registry of plugin creators for builders; there is one for the process.",
     "get_nv_onnx_parser_version": "The version of the ONNX parser, as one number.",
     "get_plugin_registry": "The registry of plugin creators; there is one for the process.",
-    "init_libnvinfer_plugins": "Registers all stock plugins under a namespace. Not implemented in this version: no "
-    "stock plugins exist yet, the logger has an error.\n"
+    "init_libnvinfer_plugins": "Registers all stock plugins under a namespace; a second call changes nothing.\n"
     ":param logger: where messages of the whole library go from now on; None changes nothing.\n"
     ":param namespace: the namespace.\n:returns: whether all of them are registered.",
 }
