@@ -323,6 +323,7 @@ void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderCon
         config.setProgressMonitor(&monitor);
         double const start = secondsWorked(CLOCK_THREAD_CPUTIME_ID);
         plan.reset(builder.buildSerializedNetwork(network, config));
+        monitor.asked("the build's return");
         spent = secondsWorked(CLOCK_THREAD_CPUTIME_ID) - start;
         config.setProgressMonitor(nullptr);
     };

@@ -16,11 +16,14 @@
 #include "base/cancellation.h"
 #include "base/knobs.h"
 #include "base/step_role.h"
+#include "device/reaper.h"
 #include "ir/replaceable.h"
+#include "layers/plugin.h"
 #include "passes/narrow_types.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -33,6 +36,43 @@ using namespace nvinfer1;
 
 namespace
 {
+//! Whether layers hold objects of the user, who may count on it that they go before a build returns.
+bool hasCustomLayers(Graph const& graph)
+{
+    return std::ranges::any_of(graph.order(), [&](NodeId id) {
+        Layer const& layer = *graph.node(id).layer;
+        return as<CustomLayer>(layer) != nullptr
+            || std::ranges::any_of(layer.bodies(), [](BodyPtr const& body) { return hasCustomLayers(*body); });
+    });
+}
+
+//! A network's graph during a build. A large one is freed on another thread, as that takes a while (0.3 s for 100,000
+//! layers), in which a user who gives up would wait.
+struct GraphOfBuild
+{
+    NetworkGraph written;
+
+    explicit GraphOfBuild(NetworkGraph graph)
+        : written{std::move(graph)}
+    {
+    }
+    GraphOfBuild(GraphOfBuild const&) = delete;
+    GraphOfBuild& operator=(GraphOfBuild const&) = delete;
+    ~GraphOfBuild()
+    {
+        constexpr NodeId kMany{10'000};
+        if (written.graph.nodeIdEnd() < kMany || hasCustomLayers(written.graph))
+            return;
+        try
+        {
+            retire(std::make_shared<NetworkGraph>(std::move(written)), nullptr);
+        }
+        catch (std::exception const&) // No memory, no thread: it is freed here.
+        {
+        }
+    }
+};
+
 double secondsSince(std::chrono::steady_clock::time_point start)
 {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -320,7 +360,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     request.refit = refitMode(config);
     if (request.refit != RefitMode::kNone)
         replaceable.emplace();
-    NetworkGraph written = TENON_TRY(network.toGraph(request));
+    GraphOfBuild graph{TENON_TRY(network.toGraph(request))};
+    NetworkGraph& written = graph.written;
     TENON_TRY(quantize(network, config, request, written));
     TENON_TRY(narrow(network, config, written));
     if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE))
@@ -364,9 +405,6 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     logDecisions(log, plan.decisions);
     log.info(fmt::format("network '{}': {} layers became {} steps in {:.2f} s", network.name(), network.getNbLayers(),
         plan.programs.front().steps.size(), secondsSince(start)));
-    cancellationPoint();
-    written = {}; // Freeing many layers takes a while: a user who gives up is heard before and after.
-    cancellationPoint();
     return plan;
 }
 
