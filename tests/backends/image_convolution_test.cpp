@@ -102,6 +102,7 @@ TEST_F(ImageConvolutions, ofAllForms)
     expectImages({{1, 3, 40, 38}, 33, {8, 8}, {4, 2}, {7, 7}, {7, 7}, {relu}, 4, 2});
     expectImages({{1, 3, 5, 5}, 64, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {}, 3, 1}, kHalf);
     expectImages({{1, 3, 23, 20}, 24, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {relu}, 3, 0, true, false});
+    expectImages({{2, 3, 37, 45}, 61, {5, 5}, {3, 2}, {2, 2}, {2, 2}, {relu}, 0, 0, true, false});
 }
 
 //! An infinite pixel is in its windows' results alone.
@@ -111,6 +112,9 @@ TEST_F(ImageConvolutions, infinitePixels)
     image.set(7 * 34 + 12, std::numeric_limits<double>::infinity());
     expectImages({image.extents, 32, {3, 3}, {2, 2}, {1, 1}, {1, 1}}, image, DType::kHALF);
     expectImages({image.extents, 32, {7, 7}, {2, 2}, {3, 3}, {3, 3}}, image, DType::kBF16);
+    EpilogueStep const relu{EpilogueKind::kRelu};
+    expectImages({image.extents, 64, {7, 7}, {2, 2}, {3, 3}, {3, 3}, {relu}, 3, 1}, image, DType::kHALF);
+    expectImages({image.extents, 100, {5, 5}, {2, 2}, {2, 2}, {2, 2}}, image, DType::kBF16); // Odd chunks.
 }
 
 } // namespace tenon::test
