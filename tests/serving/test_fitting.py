@@ -39,4 +39,4 @@ def test_a_pool_takes_as_many_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENON_THREADS", "3")
     engine = built(product, {"x": ((1, 8), (4, 8), (16, 8))})
     with serving.Pool(engine, contexts=0) as pool:
-        assert len(pool._threads) == 3
+        assert len(pool._crew.threads) == 3

@@ -2,6 +2,8 @@
 
 import asyncio
 import concurrent.futures
+import functools
+import gc
 import os
 import pathlib
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 import ml_dtypes
@@ -425,7 +428,7 @@ def test_closing_answers_all_that_were_accepted(engine: trt.ICudaEngine, held: H
     held.wait_for_a_run()
     closing = threading.Thread(target=pool.close)
     closing.start()
-    while not pool._is_closing:
+    while not pool._crew.is_closing:
         time.sleep(0.001)
     with pytest.raises(serving.Closed):
         pool.submit({"x": rows(1)})
@@ -640,6 +643,64 @@ def test_lanes_that_have_no_thread_leave_none_behind(engine: trt.ICudaEngine, mo
     with pytest.raises(serving.RunFailed, match="lane 3 of 4 has no thread: can't start new thread"):
         serving.Pool(engine, contexts=4)
     assert len(started) == 2 and not any(thread.is_alive() for thread in started)
+
+
+def ended(threads: list[threading.Thread]) -> bool:
+    until = time.monotonic() + 60
+    while any(thread.is_alive() for thread in threads):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize("is_called_back", [False, True])
+def test_a_pool_that_nobody_has_any_more_answers_what_it_accepted_and_ends(
+    engine: trt.ICudaEngine, held: Held, is_called_back: bool
+) -> None:
+    pool = serving.Pool(engine, contexts=2)
+    threads, gone = pool._crew.threads, weakref.ref(pool)
+    answers = [pool.submit({"x": rows(1)}) for _ in range(5)]
+    if is_called_back:  # By what has the pool, and is had by its request alone.
+        answers[0].add_done_callback(functools.partial(lambda pool, _: pool.counts, pool))
+    held.wait_for_a_run()
+    del pool
+    gc.collect()
+    assert (gone() is not None) == is_called_back
+    held.gate.set()
+    assert all(answer.result(60)["y"].shape == (1, 4) for answer in answers)
+    del answers
+    assert ended(threads) and gone() is None
+
+
+def test_a_lane_that_waits_keeps_nothing_of_the_request_before(engine: trt.ICudaEngine) -> None:
+    with serving.Pool(engine) as pool:
+        x = rows(3)
+        answer = pool.submit({"x": x})
+        y = answer.result(60)["y"]
+        kept = weakref.ref(x), weakref.ref(y), weakref.ref(answer)
+        del x, y, answer
+        until = time.monotonic() + 60
+        while any(each() is not None for each in kept):  # The lane has told of the answer before it has let go.
+            assert time.monotonic() < until, kept
+            time.sleep(0.01)
+
+
+def test_whoever_lets_go_of_a_pool_may_hold_any_lock(engine: trt.ICudaEngine) -> None:
+    """As a collection of garbage may, which happens anywhere: in a lane, too, that holds the lock of another pool."""
+    first, second = serving.Pool(engine), serving.Pool(engine)
+    threads = [*first._crew.threads, *second._crew.threads]
+    with first._crew._lock, second._crew._lock:
+        letting_go = threading.Thread(target=dropped, args=([first, second],))
+        del first, second
+        letting_go.start()
+        letting_go.join(60)
+        assert not letting_go.is_alive()
+    assert ended(threads)
+
+
+def dropped(pools: list[serving.Pool]) -> None:
+    pools.clear()
 
 
 AT_THE_END = """

@@ -1,12 +1,14 @@
-"""The pool: a bounded queue in front of one engine, lanes that empty it, batches of requests that fit together."""
+"""The pool: a bounded queue in front of one engine, and lanes that empty it (crew.py)."""
 
+import _thread
 import asyncio
 import concurrent.futures
-import dataclasses
+import contextlib
 import math
 import os
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from typing import Self
 
@@ -14,32 +16,15 @@ import numpy as np
 import tenon
 
 from .answers import Answer, LoopAnswer, Outputs
-from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, RunFailed
-from .extents import Extents
+from .crew import Counts as Counts
+from .crew import Crew
+from .errors import BadRequest, Closed, DeadlineExceeded, PoolError
 from .fitting import contexts_that_fit
 from .lane import Lane
-from .own_time import OwnTime
 from .ports import Padding, Profile, Shapes, checked, element, nearest, ports_of, profiles_of
-from .waiting import Request, Waiting, gathered
+from .waiting import Request
 
-SIZES = 12  #: How many kinds of sizes are counted; the last has what is beyond the others.
 _MOST_CONTEXTS = 1024  # Each is a thread.
-
-
-@dataclasses.dataclass
-class Counts:
-    """What a pool has done since it began; times in seconds."""
-
-    requests: int = 0  #: Accepted.
-    answered: int = 0
-    failed: int = 0
-    refused: int = 0  #: As the queue was full.
-    given_up: int = 0  #: Cancelled, or late.
-    runs: int = 0
-    rows: int = 0
-    queue_seconds: float = 0.0
-    run_seconds: float = 0.0
-    sizes: list[int] = dataclasses.field(default_factory=lambda: [0] * SIZES)  #: Runs of 1, 2, 3 to 4, 5 to 8 … rows.
 
 
 class Pool:
@@ -49,7 +34,8 @@ class Pool:
     With `max_batch` above 1 requests are joined along axis 0 of all inputs and outputs, in the order of their arrival;
     one that is alone waits at most `max_wait` seconds for company, and not where none came lately. `padding` names the
     inputs that may be filled up for that. At most `queue` requests wait. An output whose shape depends on values has at
-    most `max_output` bytes. Outputs are arrays of the caller's; rows of a batch are views of it.
+    most `max_output` bytes. Outputs are arrays of the caller's; rows of a batch are views of it. A pool that nobody has
+    any more answers what it has accepted, and its threads end.
     """
 
     def __init__(
@@ -76,29 +62,18 @@ class Pool:
             ports_of(engine, mode) for mode in (tenon.TensorIOMode.INPUT, tenon.TensorIOMode.OUTPUT)
         )
         self.profiles = profiles_of(engine, self.inputs)
-        self.counts = Counts()
-        self._max_batch, self._max_wait, self._room = max_batch, max_wait, queue
+        self._max_batch = max_batch
         self._padding = dict(padding or {})
-        self._fills = self._checked_padding()
+        fills = self._checked_padding()
         self._process = os.getpid()
-        self._lock = threading.Condition()
-        self._extents = Extents()
         lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
-        self._waiting, self._is_closing, self._busy = Waiting(self._extents, len(lanes)), False, 0
         lanes[0].prepare(self.profiles[0])
         if max_batch > 1:
             self._check_batching(lanes[0])
-        self._threads = [
-            threading.Thread(target=self._work, args=(lane,), name=f"tenon-lane-{number}", daemon=True)
-            for number, lane in enumerate(lanes)
-        ]
-        for number, thread in enumerate(self._threads):
-            try:
-                thread.start()
-            except RuntimeError as error:  # The system has no room for another one.
-                self._threads = self._threads[:number]
-                self.close()
-                raise RunFailed(f"lane {number + 1} of {len(lanes)} has no thread: {error}") from None
+        self._crew = Crew(lanes, self.profiles, fills, is_batching=max_batch > 1, max_wait=max_wait, room=queue)
+        self.counts = self._crew.counts
+        self._crew.start()
+        weakref.finalize(self, _let_go, self._crew, self._process).atexit = False
 
     def submit(
         self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None
@@ -119,17 +94,7 @@ class Pool:
             raise BadRequest("the timeout is no number of seconds")
         now = time.monotonic()
         request = self._request(inputs, now, None if timeout is None else now + timeout, answer)
-        with self._lock:
-            if self._is_closing:
-                raise Closed("the pool is closed")
-            if self._waiting.count >= self._room:
-                self.counts.given_up += self._waiting.drop_given_up(now)
-            if self._waiting.count >= self._room:
-                self.counts.refused += 1
-                raise QueueFull(f"{self._room} requests wait already, as many as may", self._retry_after())
-            self.counts.requests += 1
-            self._waiting.add(request)
-            self._lock.notify()
+        self._crew.add(request, now)
 
     def infer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
         """The outputs, waited for in this thread: `timeout` seconds at most, the run included."""
@@ -166,21 +131,13 @@ class Pool:
         """Takes no more requests, answers those that wait (`drain=False`: with Closed) and ends the threads."""
         if os.getpid() != self._process:
             return  # Its threads are not here, and whoever held the lock at the fork does so for ever.
-        with self._lock:
-            self._is_closing = True
-            dropped = [] if drain else self._waiting.all()
-            self._lock.notify_all()
-        for request in dropped:
-            if request.answer.set_running_or_notify_cancel():
-                request.answer.set_exception(Closed("the pool was closed before the request's turn"))
-        for thread in self._threads:
-            if thread is not threading.current_thread():  # Whom a lane's answer has called back cannot wait for it.
-                thread.join()
+        self._crew.end(drain=drain)
+        self._crew.join()
 
     @property
     def waiting(self) -> int:
         """How many requests are in the queue."""
-        return self._waiting.count
+        return self._crew.waiting
 
     def __enter__(self) -> Self:
         return self
@@ -246,106 +203,6 @@ class Pool:
             if min(shape) < 0:
                 raise ValueError(f"{what}: the values of all rows decide on it; use max_batch=1")
 
-    def _retry_after(self) -> float:
-        """Seconds until the queue has been worked off, by what runs took so far."""
-        counts = self.counts
-        if not counts.runs:
-            return 1.0
-        each = counts.run_seconds / max(1, counts.answered + counts.failed)
-        return max(0.001, self._waiting.count * each / len(self._threads))
-
-    def _work(self, lane: Lane) -> None:
-        with OwnTime() as clock:
-            while batch := self._next():
-                begun = time.monotonic()
-                alive = [request for request in batch if request.begins(begun)]
-                with self._lock:
-                    self.counts.given_up += len(batch) - len(alive)
-                if alive:
-                    self._answer(lane, alive, begun, clock)
-                with self._lock:
-                    self._busy -= 1
-
-    def _next(self) -> list[Request]:
-        """The next batch; empty when the pool is closed and all is done."""
-        with self._lock:
-            while True:
-                wait = 0.0 if self._is_closing else self._max_wait
-                before = self._waiting.cancelled
-                batch, delay = self._waiting.ready(time.monotonic(), wait)
-                self.counts.given_up += self._waiting.cancelled - before
-                if batch:
-                    self._busy += 1
-                    if self._waiting.count:
-                        self._lock.notify()  # What is left may be due as well, for another lane.
-                    return batch
-                if delay is None and self._is_closing:
-                    return []
-                self._lock.wait(delay)
-
-    def _answer(self, lane: Lane, batch: list[Request], begun: float, clock: OwnTime) -> None:
-        """Whatever goes wrong, the callers hear of it, and the lane goes on."""
-        was_pressed = self._max_batch > 1 and self._is_pressed
-        start = clock.now() if was_pressed else 0.0
-        try:
-            answers: list[Outputs | Exception] = list(self._joined(lane, batch)) if len(batch) > 1 else []
-        except Exception:  # The mistake of one of them, or of no profile for all: it is not that of the others.
-            answers = []
-        runs = 1 if answers else len(batch)
-        if not answers:
-            answers = [_alone(lane, request) for request in batch]
-        failed = sum(isinstance(answer, Exception) for answer in answers)
-        if was_pressed and runs == 1 and not failed:
-            self._learn(batch, clock.now() - start)
-        self._count(batch, begun, runs, failed)
-        for request, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                request.answer.set_exception(answer)
-            else:
-                request.answer.set_result(answer)
-
-    @property
-    def _is_pressed(self) -> bool:
-        """Whether all lanes are at work: runs that have the machine for themselves say little about load."""
-        return self._busy == len(self._threads)
-
-    def _learn(self, batch: list[Request], seconds: float) -> None:
-        """What a run of this size took, which all lanes were at work in the beginning and the end of."""
-        if self._is_pressed:
-            rows, work = (sum(each) for each in zip(*((one.rows, one.work) for one in batch), strict=True))
-            with self._lock:
-                self._extents.note(batch[0].key, rows, max(1, work), seconds)
-
-    def _count(self, batch: list[Request], begun: float, runs: int, failed: int) -> None:
-        took = time.monotonic() - begun
-        with self._lock:
-            counts = self.counts
-            rows = [request.rows for request in batch]
-            counts.runs += runs
-            counts.rows += sum(rows)
-            for size in rows if runs > 1 else [sum(rows)]:
-                counts.sizes[min(max(0, size - 1).bit_length(), SIZES - 1)] += 1
-            counts.failed += failed
-            counts.answered += len(batch) - failed
-            counts.run_seconds += took
-            counts.queue_seconds += sum(begun - request.arrived for request in batch)
-
-    def _joined(self, lane: Lane, batch: list[Request]) -> list[Outputs]:
-        """One run for all of them."""
-        rows = sum(request.rows for request in batch)
-        shapes = {
-            name: (rows, *(max(extents) for extents in zip(*(each.shapes[name][1:] for each in batch), strict=True)))
-            for name in self.inputs
-        }
-        profile = nearest(self.profiles, shapes)
-        whole = lane.run(profile, gathered(batch, shapes, self._fills))
-        answers, row = [], 0
-        for request in batch:
-            own = lane.output_shapes(request.profile, request.shapes)
-            answers.append({name: _part(value, row, own[name]) for name, value in whole.items()})
-            row += request.rows
-        return answers
-
 
 def _extremes(profile: Profile) -> list[Shapes]:
     """What a profile takes with the most rows and with the fewest, of the largest and of the smallest other extents.
@@ -364,15 +221,9 @@ def _extremes(profile: Profile) -> list[Shapes]:
     return found
 
 
-def _alone(lane: Lane, request: Request) -> Outputs | Exception:
-    try:
-        return lane.run(request.profile, request.inputs)
-    except PoolError as error:
-        return error
-    except Exception as error:
-        return RunFailed(f"{type(error).__name__}: {error}")
-
-
-def _part(whole: np.ndarray, row: int, shape: tuple[int, ...]) -> np.ndarray:
-    """A request's own rows, without what padding added: a view."""
-    return whole[(slice(row, row + shape[0]), *(slice(extent) for extent in shape[1:]))]
+def _let_go(crew: Crew, process: int) -> None:
+    """Of a pool that nobody has any more, in whichever thread that happens, and whatever lock it holds: so the crew's
+    own is taken in another one."""
+    if os.getpid() == process and not crew.is_closing:
+        with contextlib.suppress(RuntimeError):  # Where the interpreter ends its threads do so, too.
+            _thread.start_new_thread(crew.end, ())
