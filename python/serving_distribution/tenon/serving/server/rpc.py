@@ -56,7 +56,7 @@ def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[st
                 wire.from_numbers(name, tensor.datatype, shape, [], types)  # Says what is wrong.
             access.takes(name, shape)
             found[name] = wire.from_numbers(
-                name, tensor.datatype, shape, get_content(tensor.datatype, tensor.contents), types
+                name, tensor.datatype, shape, list(get_content(tensor.datatype, tensor.contents)), types
             )
             access.hold(found[name].nbytes)
     if at != len(raw):

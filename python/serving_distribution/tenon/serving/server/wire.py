@@ -1,6 +1,7 @@
 """Tensors on the wire: raw bytes stay as they are, numbers are checked, and nothing is converted without a word."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,7 +35,16 @@ _TYPES = {
     "UINT8": np.dtype(np.uint8),
     "BOOL": np.dtype(np.bool_),
 }
-_KINDS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # What of JSON a kind of elements takes.
+_KINDS = {"f": {int, float}, "i": {int}, "u": {int}, "b": {bool}}  # What of JSON a kind of elements takes.
+_WORDS = {
+    bool: "true or false",
+    int: "whole numbers",
+    float: "numbers with a point",
+    str: "texts",
+    list: "lists beside values",
+    dict: "objects",
+    type(None): "null",
+}
 _MOST_AXES = 64  # NumPy's.
 _SHOWN = 200  # Characters of a caller's words that an answer repeats.
 ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
@@ -100,19 +110,29 @@ def from_numbers(
     dtype = _checked(name, datatype, expected, shape)
     if datatype in ONLY_BINARY:
         raise BadRequest(f"input '{name}' is {datatype}, which comes as binary data only")
+    others = _types_in(data) - _KINDS[dtype.kind]
+    if others:
+        raise BadRequest(f"input '{name}' has {_named(others)}, which {datatype} does not take")
     try:
-        found = np.array(data)
-        if found.size and found.dtype.kind not in _KINDS[dtype.kind]:
-            raise BadRequest(f"input '{name}' has other values than {datatype} takes")
         with np.errstate(over="raise"):  # 1e39 is no FP32.
             found = np.array(data, dtype)
     except (ValueError, TypeError, OverflowError, FloatingPointError) as error:
-        if isinstance(error, BadRequest):
-            raise
         raise BadRequest(f"input '{name}' is no list of {datatype}: {error}") from None
     if found.size != math.prod(shape):
         raise BadRequest(f"input '{name}' has {found.size} values, but shape {list(shape)} takes {math.prod(shape)}")
     return _shaped(name, found, shape)
+
+
+def _types_in(data: object) -> set[type]:
+    """Of the values of a list, nested or not. NumPy alone would take true for 1 among numbers."""
+    level = [data]
+    while (found := set(map(type, level))) == {list}:
+        level = list(itertools.chain.from_iterable(level))  # type: ignore[call-overload]
+    return found
+
+
+def _named(types: set[type]) -> str:
+    return " and ".join(sorted(_WORDS.get(each, "values of another kind") for each in types))
 
 
 def _field(of: Mapping[str, Any], name: str, kind: type | tuple[type, ...], where: str) -> Any:
