@@ -3,13 +3,17 @@
 import contextlib
 import os
 import pathlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
+import hosted
 import numpy as np
 import ray
 import tensorrt as trt
 from ray import serve
 
+_T = TypeVar("_T")
 SHAPE = (3, 64, 64)
 
 
@@ -76,6 +80,19 @@ def processes(name: str) -> list[int]:
 
 
 def plans_in(process: int) -> set[str]:
-    """The inodes of plans that are mapped there."""
-    lines = pathlib.Path(f"/proc/{process}/maps").read_text().splitlines()
+    """The inodes of plans that are mapped there; none of a process that has gone."""
+    try:
+        lines = pathlib.Path(f"/proc/{process}/maps").read_text().splitlines()
+    except OSError:
+        return set()
     return {line.split()[4] for line in lines if "/memfd:tenon-plan-" in line}
+
+
+def until(what: str, found: Callable[[], _T], about: Callable[[], object]) -> _T:
+    """The first of `found` that is true; what is not in time fails with its name, and with what is known of it then."""
+    begun = time.monotonic()
+    while not (now := found()):
+        waited = time.monotonic() - begun
+        assert waited < hosted.PATIENCE, f"{what}: not after {waited:.0f} s, at a load of {os.getloadavg()}; {about()}"
+        time.sleep(0.2)
+    return now

@@ -1,6 +1,7 @@
 """`Batches` gives what the engine gives, row by row, in several workers."""
 
 import pathlib
+import shutil
 from collections.abc import Iterator
 
 import cluster
@@ -47,11 +48,16 @@ def collected(dataset: ray.data.Dataset) -> tuple[np.ndarray, np.ndarray]:
     return numbers[order], found[order]
 
 
-@pytest.mark.parametrize("kind", ["path", "bytes", "object"])
+@pytest.mark.parametrize("kind", ["path", "url", "bytes", "object"])
 def test_two_workers_give_every_row_once(plan: pathlib.Path, kind: str) -> None:
-    given = str(plan) if kind == "path" else plan.read_bytes()
-    given = ray.put(given) if kind == "object" else given
-    mapped = rows().map_batches(Batches, fn_constructor_args=(given,), batch_size=50, num_cpus=1, compute=workers(2))
+    given, more = str(plan) if kind == "path" else plan.read_bytes(), {}
+    if kind == "object":
+        given = ray.put(given)
+    elif kind == "url":  # Of Ray's runtime environment, which brings a folder.
+        archive = shutil.make_archive(str(plan.parent / "models"), "zip", plan.parent, plan.name)
+        given, more = plan.name, {"runtime_env": {"working_dir": f"file://{archive}"}}
+    asked = {"fn_constructor_args": (given,), "batch_size": 50, "num_cpus": 1, "compute": workers(2)} | more
+    mapped = rows().map_batches(Batches, **asked)
     numbers, found = collected(mapped)
     np.testing.assert_array_equal(numbers, np.arange(len(X)))
     np.testing.assert_allclose(found, X @ hosted.WEIGHTS, rtol=1e-4, atol=1e-4)

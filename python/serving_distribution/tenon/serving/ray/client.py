@@ -22,7 +22,10 @@ class Client:
     def __init__(self, handle: DeploymentHandle, model: str = "", *, attempts: int = 5) -> None:
         if attempts < 1:
             raise ValueError(f"attempts is {attempts}, but at least 1 is needed")
-        self._handle, self._model, self._attempts = handle, model, attempts
+        # Of one router, made here: a handle makes its own at the first request, and threads that ask at once have one
+        # each. These report under one name what is under way, so that the autoscaler sees the callers of one of them.
+        self._handle = handle.options(method_name="infer")
+        self._model, self._attempts = model, attempts
         self.repeated = 0  #: Requests that were asked for again.
 
     def infer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
@@ -51,7 +54,7 @@ class Client:
         raise AssertionError("the last attempt returns or raises")
 
     def _asked(self, inputs: Mapping[str, np.ndarray], timeout: float | None) -> Any:
-        return self._handle.infer.remote(dict(inputs), self._model, timeout)
+        return self._handle.remote(dict(inputs), self._model, timeout)
 
     def _consider(self, error: Exception, attempt: int) -> None:
         """Returns when it is worth while to ask again; raises the pool's own error, or Ray's."""
