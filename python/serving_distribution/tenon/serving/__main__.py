@@ -10,7 +10,7 @@ import os
 import pathlib
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .fitting import free_memory
@@ -112,10 +112,17 @@ def most_held(asked: argparse.Namespace) -> int:
 
 
 async def watched(house: http.House, seconds: float = 1.0) -> None:
-    while True:
-        await asyncio.sleep(seconds)
-        house.credentials.renew()
-        await house.catalog.reload_replaced()
+    """Each for itself: folders may take their time to answer."""
+
+    async def every(look: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await look()
+            except Exception:
+                logging.getLogger("tenon.serving").exception("files that may have been replaced: once more")
+
+    await asyncio.gather(every(house.credentials.renew), every(house.catalog.reload_replaced))
 
 
 def is_loopback(host: str) -> bool:

@@ -2,19 +2,23 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import pathlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from kserve.errors import ModelNotFound
 from kserve.model_repository import ModelRepository
 
-from . import sources
+from . import aside, sources
+from .aside import Aside, Unanswered
 from .served import Served
 from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
+_T = TypeVar("_T")
+_END = 30.0  # Seconds that builds have at the end, which gives them up at their next step.
 _SHOWN = 200  # Characters of a caller's name that an answer repeats: one of gRPC has room for 16 KB in all.
 
 
@@ -24,15 +28,19 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def __init__(self, place: pathlib.Path, name: str | None, settings: Mapping[str, Any], allows_code: bool) -> None:
         super().__init__(str(place))
         self._place, self._settings, self._allows_code = place, settings, allows_code
-        self._only = name or (None if place.is_dir() else place.stem)
+        self._only = name  #: Of the only model; None: of each folder one.
         self._served: dict[str, dict[str, Served]] = {}
         self._reasons: dict[str, str] = {}
         self._changing = asyncio.Lock()
+        self._files, self._where = Aside(), str(place)
+        self._making: set[asyncio.Future[Any]] = set()
         self._is_ending = False
 
     async def load_all(self) -> None:
         """Unusable when there is not one model to serve."""
-        for name in self._names():
+        if self._only is None and not await self._files.ask(self._where, self._place.is_dir):
+            self._only = self._place.stem
+        for name in await self._names():
             try:
                 await self.load_now(name)
             except Unusable as error:
@@ -46,12 +54,12 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         """Reads a model's folder and files again. What is served meanwhile, and after a failure, is the old."""
         async with self._changing:
             try:
-                if name not in self._names():
+                if name not in await self._names():
                     raise ModelNotFound(name[:_SHOWN])
-                fresh = await asyncio.to_thread(self._made, name)
+                fresh = await self._fresh(name)
             except (OSError, Unusable) as error:
                 self._reasons[name] = str(error) if isinstance(error, Unusable) else f"[model '{name}'] {error}"
-                raise Unusable(self._reasons[name]) from None
+                raise (Unanswered if isinstance(error, Unanswered) else Unusable)(self._reasons[name]) from None
             old = self._served.get(name, {})
             for version, served in fresh.items():
                 if version in old:
@@ -74,15 +82,32 @@ class Catalog(ModelRepository):  # type: ignore[misc]
                 log.info("%s, and is unloaded", _account(served))
 
     async def reload_replaced(self) -> None:
+        """The old engines serve until the new ones are there, and for good when those are damaged."""
         async with self._changing:
-            for served in self.all():
-                await served.reload_if_replaced()
+            every = self.all()
+            with contextlib.suppress(OSError):  # The folder does not answer: all stays as it is.
+                stamps = await self._files.ask(self._where, lambda: [_stamp_of(each) for each in every])
+                for served, stamp in zip(every, stamps, strict=True):
+                    if stamp not in (None, served.stamp):
+                        await self._reload(served, stamp)
+
+    async def _reload(self, served: Served, stamp: sources.Stamp) -> None:
+        await self._bring(served.source.path)
+        served.stamp = stamp
+        try:
+            made = await self._apart(served.made)
+        except Exception as error:
+            served.keep(error)
+        else:
+            await served.replace(made)
 
     def end(self) -> None:
         """No model is built any more: the end would wait for it."""
         self._is_ending = True
 
     async def close(self) -> None:
+        if self._making:
+            await asyncio.wait(self._making, timeout=_END)
         for versions in self._served.values():
             await _closed(versions)
         for served in self.all():
@@ -101,12 +126,12 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def versions(self, name: str) -> list[str]:
         return list(self._served.get(name, {}))
 
-    def index(self) -> list[dict[str, str]]:
+    async def index(self) -> list[dict[str, str]]:
         """Every model of the place, and those that failed with the reason."""
         found: list[dict[str, str]] = []
         names = set(self._served)
-        with contextlib.suppress(OSError):  # The folder is gone; what is served stays.
-            names.update(self._names())
+        with contextlib.suppress(OSError):  # The folder is gone, or does not answer; what is served stays.
+            names.update(await self._names())
         for name in sorted(names):
             for version in self._served.get(name, {}):
                 found.append(
@@ -123,16 +148,43 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def get_models(self) -> dict[str, Served]:
         return {name: self.find(name) for name in self._served}
 
-    def _names(self) -> list[str]:
-        return sources.names_in(self._place) if self._only is None else [self._only]
+    async def _names(self) -> list[str]:
+        """OSError where the folder does not say."""
+        if self._only is not None:
+            return [self._only]
+        return await self._files.ask(self._where, functools.partial(sources.names_in, self._place))
 
-    def _made(self, name: str) -> dict[str, Served]:
-        found: list[Source]
-        if self._place.is_dir():
-            folder = self._place / name if self._only is None else self._place
-            found = sources.of_model(folder, name, self._settings)
-        else:
-            found = [Source(name, "1", self._place, self._settings)]
+    async def _fresh(self, name: str) -> dict[str, Served]:
+        found = await self._files.ask(self._where, functools.partial(self._sources, name))
+        for source in found:
+            await self._bring(source.path)
+        return await self._apart(functools.partial(self._made, found))
+
+    async def _bring(self, path: pathlib.Path) -> None:
+        """Reads a file before it is loaded, from when on a folder that does not answer would be waited for."""
+        start = 0
+        try:
+            while start := await self._files.ask(self._where, functools.partial(sources.read_piece, path, start)):
+                pass
+        except Unanswered:
+            raise
+        except OSError:
+            return  # Whoever loads it says why.
+
+    async def _apart(self, make: Callable[[], _T]) -> _T:
+        """What takes as long as it takes. It goes on when nobody waits for it any more."""
+        making = aside.begun(make)
+        self._making.add(making)
+        making.add_done_callback(self._making.discard)
+        return await asyncio.shield(making)
+
+    def _sources(self, name: str) -> list[Source]:
+        if not self._place.is_dir():
+            return [Source(name, "1", self._place, self._settings)]
+        folder = self._place / name if self._only is None else self._place
+        return sources.of_model(folder, name, self._settings)
+
+    def _made(self, found: list[Source]) -> dict[str, Served]:
         made: dict[str, Served] = {}
         try:
             for source in found:
@@ -142,6 +194,14 @@ class Catalog(ModelRepository):  # type: ignore[misc]
                 served.pool.close()
             raise
         return made
+
+
+def _stamp_of(served: Served) -> sources.Stamp | None:
+    """None between a file's removal and its replacement."""
+    try:
+        return sources.stamp(served.source.path)
+    except OSError:
+        return None
 
 
 def _account(served: Served) -> str:

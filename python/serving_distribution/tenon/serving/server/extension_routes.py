@@ -77,7 +77,7 @@ def _add_models(app: FastAPI, house: House) -> None:
 def _add_repository(app: FastAPI, house: House, body: Body) -> None:
     async def index(request: Request) -> Any:
         asked = await _object(body, request, house)
-        found = house.catalog.index()
+        found = await house.catalog.index()
         return [each for each in found if not asked.get("ready") or each["state"] == "READY"]
 
     async def load(request: Request, model: str) -> Any:

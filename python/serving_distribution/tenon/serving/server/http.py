@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
 from . import extension_routes, wire
+from .aside import Unanswered
 from .catalog import Catalog
 from .credentials import Credentials
 from .held import Held, Share
@@ -51,7 +52,7 @@ class TooSlow(PoolError):
 def status_of(error: Exception) -> int:
     kinds = [(BadRequest, 400), (ModelNotFound, 404), (TooSlow, 408), (TooLarge, 413), (QueueFull, 503)]
     kinds += [(Unusable, 400), (Forbidden, 403), (Missing, 501)]
-    kinds += [(Closed, 503), (NotReady, 503), (DeadlineExceeded, 504)]
+    kinds += [(Closed, 503), (NotReady, 503), (Unanswered, 503), (DeadlineExceeded, 504)]
     return next((status for kind, status in kinds if isinstance(error, kind)), 500)
 
 

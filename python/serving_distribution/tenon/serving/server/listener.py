@@ -4,9 +4,7 @@ import asyncio
 import contextlib
 import errno
 import logging
-import pathlib
 import socket
-import ssl
 from collections.abc import Iterator, Sequence
 
 import uvicorn
@@ -37,18 +35,6 @@ def bound(host: str, port: int) -> list[socket.socket]:
             each.close()
         raise OSError(f"no HTTP at {host}:{port}: {error.strerror or error}") from None
     return made
-
-
-def check_tls(certificate: pathlib.Path, key: pathlib.Path) -> None:
-    """OSError names the files that are no certificate and key of each other."""
-
-    def passphrase() -> str:  # Which would be asked for at the terminal.
-        raise OSError("the key is encrypted, and a server has nobody to ask for its passphrase")
-
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, passphrase)
-    except OSError as error:
-        raise OSError(f"--tls-cert {certificate} with --tls-key {key}: {error.strerror or error}") from None
 
 
 class Listener(uvicorn.Server):

@@ -18,19 +18,23 @@ from .sources import Source, Unusable
 log = logging.getLogger("tenon.serving")
 _JSON_NUMBER = 40  # Bytes of text that a number of an input has at most, spaces included.
 _JSON_HEAD = 1 << 20  # And all else of a request's JSON.
+Made = tuple[Pool, dict[str, str], dict[str, str]]  #: And the types of inputs and outputs.
 
 
 class Served(InferenceModel):  # type: ignore[misc]
-    """What KServe's front asks for health and metadata, and the pool behind it."""
+    """What KServe's front asks for health and metadata, and the pool behind it.
+
+    Made, and made again, in a thread that may wait for files: those of the event loop may not.
+    """
 
     def __init__(self, source: Source, allows_code: bool, is_wanted: Callable[[], bool]) -> None:
         super().__init__(source.name)
         self.version, self._is_wanted = source.version, is_wanted
-        self._source, self._allows_code = source, allows_code
-        self._stamp = self._seen()
+        self.source, self._allows_code = source, allows_code
+        self.stamp = sources.stamp(source.path)  #: Of the file that this was made of.
         self.earlier: list[Counts] = []  #: Of the pools that were before this one.
         self.reloads = {"done": 0, "failed": 0}
-        self.pool, self.input_types, self.output_types = self._made()
+        self.pool, self.input_types, self.output_types = self.made()
         self.most_json = _most_json(self.pool)
         self.ready = True
 
@@ -64,12 +68,9 @@ class Served(InferenceModel):  # type: ignore[misc]
         words = {"requests": "accepted", "answered": "answered", "failed": "failed", "given_up": "given up"}
         return ", ".join(f"{sum(getattr(each, name) for each in counts)} {word}" for name, word in words.items())
 
-    def _seen(self) -> tuple[int, int, int]:
-        stat = self._source.path.stat()
-        return stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-    def _made(self) -> tuple[Pool, dict[str, str], dict[str, str]]:
-        words, source = Words(), self._source
+    def made(self) -> Made:
+        """Of the file as it is now; Unusable says what is wrong with it."""
+        words, source = Words(), self.source
         where = f"[model '{self.name}'] {source.path}"
         runtime = tenon.Runtime(words)
         runtime.engine_host_code_allowed = self._allows_code
@@ -86,11 +87,11 @@ class Served(InferenceModel):  # type: ignore[misc]
         return pool, types[0], types[1]
 
     def _engine(self, runtime: tenon.Runtime, words: Words) -> tenon.ICudaEngine | None:
-        if self._source.path.suffix != ".onnx":
-            return tenon.load(runtime, self._source.path)
-        plan = sources.built(self._source.path, self._source.profiles, words, self._is_wanted)
+        if self.source.path.suffix != ".onnx":
+            return tenon.load(runtime, self.source.path)
+        plan = sources.built(self.source.path, self.source.profiles, words, self._is_wanted)
         if not self._is_wanted():
-            raise Closed(f"[model '{self.name}'] {self._source.path} is not built, as the server ends")
+            raise Closed(f"[model '{self.name}'] {self.source.path} is not built, as the server ends")
         return None if plan is None else runtime.deserialize_cuda_engine(plan)
 
     def _why(self, errors: Iterable[str]) -> str:
@@ -99,21 +100,8 @@ class Served(InferenceModel):  # type: ignore[misc]
             why += "; --allow-code lets it run here"
         return why
 
-    async def reload_if_replaced(self) -> None:
-        """The old engine serves until the new one is there, and for good when that is damaged."""
-        try:
-            stamp = self._seen()
-        except OSError:
-            return  # Between removal and replacement.
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            made = await asyncio.to_thread(self._made)
-        except Exception as error:
-            self.reloads["failed"] += 1
-            log.error("the plan was replaced, but the old one stays: %s", error)
-            return
+    async def replace(self, made: Made) -> None:
+        """Serves by the new pool, and ends the old one behind what it had accepted."""
         old = self.pool
         self.earlier.append(old.counts)
         self.pool, self.input_types, self.output_types = made
@@ -121,6 +109,11 @@ class Served(InferenceModel):  # type: ignore[misc]
         self.reloads["done"] += 1
         log.info("[model '%s'] the plan was replaced", self.name)
         await asyncio.to_thread(old.close)
+
+    def keep(self, error: Exception) -> None:
+        """Serves on as before: the file that has replaced its own is of no use."""
+        self.reloads["failed"] += 1
+        log.error("the plan was replaced, but the old one stays: %s", error)
 
 
 def _most_json(pool: Pool) -> int:

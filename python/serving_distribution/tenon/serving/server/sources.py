@@ -38,6 +38,7 @@ _SCALED: dict[str, tuple[str, Callable[[float], float]]] = {
     "max_answer_mb": ("max_output", lambda value: int(value * 2**20)),
 }
 _VERSION = re.compile("0|[1-9][0-9]*")
+_PIECE = 1 << 22  # Bytes of a file.
 
 
 def names_in(folder: pathlib.Path) -> list[str]:
@@ -131,6 +132,25 @@ def _profiles(profiles: object) -> Profiles:
 
 def _is_shape(found: object) -> bool:
     return isinstance(found, list) and all(type(extent) is int for extent in found)
+
+
+Stamp = tuple[int, int, int]
+
+
+def stamp(path: pathlib.Path) -> Stamp:
+    """Another one when the file has been replaced."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def read_piece(path: pathlib.Path, start: int) -> int:
+    """Where the next piece begins; 0: there is none. What is no plain file is left to whoever takes it."""
+    if not path.is_file():
+        return 0
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        count = file.readinto(memoryview(bytearray(_PIECE)))
+    return start + count if count else 0
 
 
 class _Wanted(tenon.IProgressMonitor):

@@ -103,7 +103,7 @@ class Extensions:
         self._house = house
 
     async def index(self, request: Any) -> dict[str, Any]:
-        found = self._house.catalog.index()
+        found = await self._house.catalog.index()
         return {"models": [each for each in found if not request.ready or each["state"] == "READY"]}
 
     async def load(self, request: Any) -> dict[str, Any]:
