@@ -100,7 +100,7 @@ def is_right(answer: dict, x: np.ndarray) -> bool:
         (BODY.replace(b"1.0", b"-Infinity", 1), "no JSON"),
         (b'{"ignored":' + b"[" * 100_000 + b"]" * 100_000 + b',"inputs":[]}', "depth limit exceeded"),
         (json.dumps({"inputs": [ONE | {"data": [[[[1.0]]]]}]}).encode(), "has 1 values, but shape [1, 8] takes 8"),
-        (BODY.replace(b"[1.0", b"[" * 300 + b"1.0" + b"]" * 299), "no list of FP32"),
+        (BODY.replace(b"[1.0", b"[" * 300 + b"1.0" + b"]" * 299), "lists beside values, which FP32 does not take"),
         (json.dumps({"inputs": [ONE, ONE]}).encode(), "input 'x' is given twice"),
         (json.dumps({"inputs": [ONE], "outputs": [{"name": "z"}]}).encode(), "there is no output 'z'"),
         (json.dumps({"inputs": [ONE], "outputs": [{"name": "z" * 10**6}]}).encode(), "there is no output 'zzz"),
