@@ -71,6 +71,32 @@ TEST(CpuQuantize, scalesOfAllSizes)
     }
 }
 
+//! Numbers next to halves among others that are far from them, so that both ways are taken within one tensor, and what
+//! is far beyond bytes on both sides, up to infinities.
+TEST(CpuQuantize, halvesAmongOthers)
+{
+    for (float const scale : {0.0371F, 1.0F / 3.0F, 0x1p-59F, 0x1p59F})
+    {
+        HostTensor x =
+            randomTensor({1, 20011}, -150.0 * static_cast<double>(scale), 150.0 * static_cast<double>(scale));
+        for (int64_t i = 0; i < 20011; i += 501)
+            x.set(i,
+                static_cast<double>(std::nextafter(
+                    scale * (0.5F + static_cast<float>(i % 200 - 100)), i % 2 == 0 ? INFINITY : -INFINITY)));
+        int64_t at{1000};
+        for (float far = 100.0F * scale; at < 1290; far *= 1.7F, at += 2)
+        {
+            x.set(at, static_cast<double>(far));
+            x.set(at + 1, static_cast<double>(-far));
+        }
+        x.set(3000, NAN);
+        HostTensor one{DType::kFLOAT, {}};
+        one.set(0, static_cast<double>(scale));
+        for (int32_t const zeroPoint : {0, 17, -128, 127})
+            expectKernels(Quantize{.zeroPoint = zeroPoint}, {input(x), input(one)}, "tape", {}, Types::kFloatOnly);
+    }
+}
+
 namespace
 {
 Expr quotient()

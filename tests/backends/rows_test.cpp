@@ -8,6 +8,7 @@
 #include "layers/soft_max.h"
 
 #include <array>
+#include <cmath>
 
 namespace tenon::test
 {
@@ -42,6 +43,27 @@ TEST(CpuReduction, overPixels)
             }
     Reduce const leading{.operation = kMAX, .reduceAxes = 1};
     expectKernels(leading, {input(randomTensor({300, 48}))}, "neighbours");
+}
+
+//! Fewer rows than lanes, so long that several lanes share one: cuts where the length is no multiple, the extreme in any
+//! part, and what is no number.
+TEST(CpuReduce, extremesOfFewLongRows)
+{
+    for (nvinfer1::ReduceOperation const operation : {nvinfer1::ReduceOperation::kMAX, nvinfer1::ReduceOperation::kMIN})
+        for (int64_t const length : {65536, 70001})
+            for (int64_t const at : {int64_t{0}, length / 2, length - 1})
+            {
+                double const extreme = operation == nvinfer1::ReduceOperation::kMAX ? 3.0 : -3.0;
+                HostTensor x = randomTensor({1, length});
+                x.set(at, extreme);
+                expectKernels(Reduce{.operation = operation, .reduceAxes = 2}, {input(x)}, "neighbours", {0.0, 0.0});
+                expectKernels(Reduce{.operation = operation, .reduceAxes = 3}, {input(x)}, "neighbours", {0.0, 0.0});
+                x.set(at, NAN);
+                expectKernels(Reduce{.operation = operation, .reduceAxes = 2}, {input(x)}, "neighbours", {0.0, 0.0});
+                HostTensor two = randomTensor({2, length});
+                two.set(length + at, extreme);
+                expectKernels(Reduce{.operation = operation, .reduceAxes = 2}, {input(two)}, "neighbours", {0.0, 0.0});
+            }
 }
 
 //! Along rows, columns and between; sums and products wrap, means are whole, and of nothing what the layer says.

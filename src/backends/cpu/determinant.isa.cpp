@@ -1,5 +1,6 @@
 // Determinants: a matrix becomes its triangular factors in place, blocks of columns at a time. What is left of a large
-// one is updated by all pivots of a block in one go, tile by tile; all other vectors are the compiler's.
+// one is updated by all pivots of a block in one go, tile by tile; all other vectors are the compiler's. Of small
+// matrices each lane of a vector has one.
 #include "backends/cpu/isa_functions.h"
 
 #include "backends/cpu/determinant.h"
@@ -28,7 +29,8 @@ Doubles loadDoubles(double const* from)
     return x;
 }
 
-double magnitude(double x)
+template <typename T>
+T magnitude(T x)
 {
     return x < 0.0 ? -x : x;
 }
@@ -183,7 +185,74 @@ struct Block
             subtractTile<1, V>(i, column, pivots);
     }
 };
+
+//! Matrices of n rows, one per lane, whose elements lie `kDeterminantGrain` from each other; pivots as in a block. Rows
+//! change places one after the other until the pivot is there, each lane's as it needs: the order of others is nobody's
+//! concern.
+template <int n>
+Doubles determinantsOf(double const* elements)
+{
+    Doubles a[n][n];
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            a[i][j] = loadDoubles(elements + (i * n + j) * kDeterminantGrain);
+    Doubles product{};
+    product += 1.0;
+    for (int k = 0; k < n; ++k)
+    {
+        Doubles sign{};
+        sign += 1.0;
+        for (int i = k + 1; i < n; ++i)
+        {
+            Doubles const largest = magnitude(a[k][k]);
+            auto const isOther = ~(magnitude(a[i][k]) <= largest) & (largest == largest);
+            for (int j = k; j < n; ++j)
+            {
+                Doubles const above = a[k][j];
+                a[k][j] = isOther ? a[i][j] : above;
+                a[i][j] = isOther ? above : a[i][j];
+            }
+            sign = isOther ? -sign : sign;
+        }
+        Doubles const head = a[k][k];
+        product *= sign * head;
+        for (int j = k + 1; j < n; ++j) // Below a pivot of 0 there are only zeros, from which nothing is taken off.
+            a[k][j] = head == 0.0 ? head : a[k][j];
+        for (int i = k + 1; i < n; ++i)
+        {
+            Doubles const factor = head == 0.0 ? head : a[i][k] / head;
+            for (int j = k + 1; j < n; ++j)
+                a[i][j] -= factor * a[k][j];
+        }
+    }
+    return product;
+}
+
+template <int n>
+void determinantsOf(double const* elements, double* to)
+{
+    for (int64_t at = 0; at < kDeterminantGrain; at += kDoubles)
+    {
+        Doubles const found = determinantsOf<n>(elements + at);
+        __builtin_memcpy(to + at, &found, sizeof found);
+    }
+}
 } // namespace
+
+void determinantsOf(double const* elements, int64_t size, double* to)
+{
+    switch (size)
+    {
+    case 1: return determinantsOf<1>(elements, to);
+    case 2: return determinantsOf<2>(elements, to);
+    case 3: return determinantsOf<3>(elements, to);
+    case 4: return determinantsOf<4>(elements, to);
+    case 5: return determinantsOf<5>(elements, to);
+    case 6: return determinantsOf<6>(elements, to);
+    case 7: return determinantsOf<7>(elements, to);
+    default: return determinantsOf<8>(elements, to);
+    }
+}
 
 double determinantOf(double* matrix, int64_t size)
 {

@@ -25,6 +25,8 @@
     Row(void, runIntegerReduction, (IntegerReduction const& reduction, ReductionShare const& share))                   \
     /* Of a matrix whose rows are determinantStride() apart, which is overwritten. */                                  \
     Row(double, determinantOf, (double* matrix, int64_t size))                                                         \
+    /* Of kDeterminantGrain small matrices, whose elements of one place lie side by side. */                           \
+    Row(void, determinantsOf, (double const* elements, int64_t size, double* to))                                      \
     /* Of AVX512-BF16, which the machine must have. */                                                                 \
     Row(bool, bfloatDotsAreFaster, ())                                                                                 \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \

@@ -128,6 +128,50 @@ Step reduceStep(Reduction<T> const& reduction, int64_t outer)
     });
 }
 
+//! Few long rows, whose largest or smallest element is the same however they are cut: first of the parts, a lane each,
+//! then of what these found. How sums come out would depend on how many lanes there are.
+template <typename T>
+Step extremeStep(Reduction<T> const& reduction, int64_t outer, int32_t threads)
+{
+    constexpr int32_t kStages{2};
+    constexpr int64_t kGrain{64};
+    auto const run = [reduction, outer, threads](Call const& call, Lane const& lane) {
+        int64_t const length = reduction.length;
+        Lane const part{lane.index, std::min({lane.count, threads, static_cast<int32_t>(length / kGrain)})};
+        auto* const found = static_cast<T*>(call.scratch);
+        Reduction<T> r = reduction;
+        if (lane.stage == 1)
+        {
+            if (lane.index > 0)
+                return;
+            r.in = found;
+            r.length = part.count;
+            r.out = static_cast<T*>(call.outputs[0]);
+            storageFunctions<T>().runReduction(r, 0, outer, 0, 1);
+            return;
+        }
+        if (part.index >= part.count)
+            return;
+        auto const [first, last] = part.part(length, kGrain);
+        r.length = last - first;
+        for (int64_t row = 0; row < outer; ++row)
+        {
+            r.in = static_cast<T const*>(call.inputs[0]) + row * length + first;
+            r.out = found + row * part.count + part.index;
+            storageFunctions<T>().runReduction(r, 0, 1, 0, 1);
+        }
+    };
+    return teamStep(run, static_cast<size_t>(outer * threads) * sizeof(T), kStages);
+}
+
+template <typename T>
+bool isExtremeOfFewRows(Reduction<T> const& reduction, int64_t outer, int32_t threads)
+{
+    constexpr int64_t kWork{16384}; // Elements of a lane that are worth another stage.
+    return (reduction.kind == ReductionKind::kMaximum || reduction.kind == ReductionKind::kMinimum)
+        && reduction.inner == 1 && outer < threads && outer * reduction.length >= kWork * threads;
+}
+
 Step integerStep(IntegerReduction const& reduction, int64_t outer)
 {
     return teamStep([reduction, outer](Call const& call, Lane const& lane) {
@@ -163,7 +207,9 @@ Step stepOfReduce(StepOf<Reduce> const& from)
             .length = length,
             .inner = productOf(x.extents, axes->inner),
             .factor = layer.operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
-        return reduceStep(reduction, productOf(x.extents, axes->outer));
+        int64_t const outer = productOf(x.extents, axes->outer);
+        return isExtremeOfFewRows(reduction, outer, from.threads) ? extremeStep(reduction, outer, from.threads)
+                                                                  : reduceStep(reduction, outer);
     });
 }
 
