@@ -80,6 +80,8 @@ struct Gemm
     T const* stored{nullptr}; //!< When b is null: panels that become floats block by block.
     T* c{nullptr};
     int64_t cStride{0};
+    Half* halves{nullptr}; //!< Of a product of floats without steps: what its sums become instead of c.
+    int64_t halvesStride{0};
     float alpha{1.0F};
     T const* bias{nullptr};     //!< Per column.
     T const* residual{nullptr}; //!< Added behind the bias; may be c itself.

@@ -136,6 +136,18 @@ TENON_INLINE void beginSums(float const* from, Sums<R, V, E>& sums)
     }
 }
 
+//! R vectors below each other, of which so many columns are stored.
+template <int R>
+TENON_INLINE void storeHalves(F16 const (&x)[R], Half* to, int64_t stride, int64_t columns)
+{
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+        if (columns == kLanes)
+            store(to + r * stride, x[r]);
+        else
+            store(to + r * stride, x[r], firstLanes(columns));
+}
+
 //! Factor and bias, residual, bounds and so many short steps, and the result to memory. `IsShort`: there are such
 //! steps, so that all rows of a vector of columns go through one after the other before any is stored.
 template <bool IsShort, int R, int V, End E>
@@ -148,6 +160,7 @@ TENON_INLINE void storeSums(Tile const& tile, Sums<R, V, E>& sums, int64_t last,
     int64_t const residualStride = g.residualStride;
     float* const c = g.c + tile.row * cStride + column;
     float const* const residual = g.residual == nullptr ? nullptr : g.residual + tile.row * residualStride + column;
+    Half* const halves = g.halves == nullptr ? nullptr : g.halves + tile.row * g.halvesStride + column;
     bool const isDone = beginsWithBias(g);
     bool const isClamped = (!IsShort && !kLeavesOutBounds) || isBounded(g);
     F16 const low = splat(g.low);
@@ -182,6 +195,11 @@ TENON_INLINE void storeSums(Tile const& tile, Sums<R, V, E>& sums, int64_t last,
                 x[r] = min(high, max(low, x[r]));
         if constexpr (IsShort)
             applyShort(g.steps, shortCount, x);
+        if (!IsShort && halves != nullptr)
+        {
+            storeHalves(x, halves + v * kLanes, g.halvesStride, isCut ? last : kLanes);
+            continue;
+        }
         float* const to = c + v * kLanes;
         if (E == End::kHalves && v == V - 1 && last == kLanes / 2)
 #pragma GCC unroll 32

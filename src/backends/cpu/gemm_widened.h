@@ -253,7 +253,10 @@ class WidenedProduct
         if (hasFirst)
             addRows(block, {0, ofFirst}, true, Ahead{});
         // Narrow tiles are high ones, of which as many as possible are whole.
-        int64_t const fitting = WidenedForm::kSumsAtOnce / std::min(g.columns - panel * kPanel, width * kPanel);
+        bool const hasNoSums = isDirect(span) && g.residual == nullptr && mForm.parts == 1;
+        int64_t const fitting = hasNoSums
+            ? rows + WidenedForm::kGrain
+            : WidenedForm::kSumsAtOnce / std::min(g.columns - panel * kPanel, width * kPanel);
         int64_t const atOnce = width > 2 ? fitting : fitting / WidenedForm::kGrain * WidenedForm::kGrain;
         int64_t const from = hasFirst ? ofFirst : 0;
         int64_t const left = rows - from;
@@ -264,6 +267,11 @@ class WidenedProduct
                                         : Span{from + chunk * atOnce, std::min(rows, from + (chunk + 1) * atOnce)};
             addRows(block, some, false, chunk == 0 ? nextOf(block) : Ahead{});
         }
+    }
+    //! Whether tiles store what the product gives, rather than sums that something is done with.
+    bool isDirect(Span const& span) const
+    {
+        return std::is_same_v<T, Half> && mStored.stepCount == 0 && span.last == mDepth;
     }
     //! Of those that are floats now. `isFirst`: as many as a first tile has.
     void addRows(Block const& block, Span const& some, bool isFirst, Ahead const& ahead)
@@ -295,6 +303,12 @@ class WidenedProduct
         mBlock.b = g.b == nullptr ? mPanels : g.b + column * mDepth;
         mBlock.bias = g.bias != nullptr && span.first == 0 ? mBias : nullptr;
         mBlock.c = rowZero(sums, firstRow, stride);
+        T* const to = g.c + row * g.cStride + column;
+        if constexpr (std::is_same_v<T, Half>)
+        {
+            mBlock.halves = isDirect(span) ? to - firstRow * g.cStride : nullptr;
+            mBlock.halvesStride = g.cStride;
+        }
         mBlock.residual = g.residual != nullptr || span.first > 0 ? mBlock.c : nullptr;
         int64_t const step = std::min(block.width, kMaxVectors);
         for (int64_t at = 0; at < block.width; at += step)
@@ -303,11 +317,10 @@ class WidenedProduct
             else
                 runBlock<float>(
                     mBlock, {firstRow, firstRow + count, 0, block.width}, at, step, nullptr, at == 0 ? ahead : Ahead{});
-        if (span.last < mDepth)
+        if (span.last < mDepth || isDirect(span))
             return;
         if (g.stepCount > 0)
             applySteps(g.steps, g.stepCount, sums, stride, row, count, column, columns);
-        T* const to = g.c + row * g.cStride + column;
         if (isDense)
             return narrowRow(sums, to, count * columns);
         for (int64_t r = 0; r < count; ++r)
