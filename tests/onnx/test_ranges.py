@@ -37,6 +37,20 @@ def test_known_operands_must_be_finite(capfd: pytest.CaptureFixture, kind: type,
     refused(capfd, model, [{}], {}, f"Range whose {position} is {number}: start, limit and delta must be finite")
 
 
+@pytest.mark.parametrize("position", ["limit", "delta"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_whole_numbers_by_a_fraction_are_refused(capfd: pytest.CaptureFixture, position: str, is_known: bool) -> None:
+    """A step of a tenth would be 0 among whole numbers, and divided by."""
+    model = model_of(np.int64, {"start": 0, "limit": 5, "delta": 1})
+    del model.graph.initializer[NAMES.index(position)]
+    if is_known:
+        model.graph.initializer.append(numpy_helper.from_array(np.float32(0.1), position))
+    else:
+        model.graph.input.append(helper.make_tensor_value_info(position, TensorProto.FLOAT, []))
+    feeds = [{} if is_known else {position: np.array(0.1, np.float32)}]
+    refused(capfd, model, feeds, {}, f"Range whose {position} is of float, and whose start is of int64")
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16, np.int32, np.int64])
 @pytest.mark.parametrize("limit", [-5, 0, 5])
 def test_a_known_step_of_0_is_refused(capfd: pytest.CaptureFixture, kind: type, limit: int) -> None:

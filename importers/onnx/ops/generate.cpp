@@ -106,11 +106,17 @@ int64_t wholeOperand(Node& node, int input)
     return elements.front();
 }
 
-//! Of those operands that are known: numbers, and a step that is none of 0.
+//! Whole numbers from whole numbers on, and, of those operands that are known, numbers and a step that is none of 0.
 void checkRangeOperands(Node& node)
 {
     for (int i = 0; i < 3; ++i)
     {
+        if (isFloating(node.in(i).type()) && !isFloating(node.in(0).type()))
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("Range whose {} is of {}, and whose start is of {}: they must be of one type",
+                    kRangeInputs[i], nameOf(node.in(i).type()), nameOf(node.in(0).type())));
+        }
         if (!node.in(i).isConstant())
         {
             continue;
