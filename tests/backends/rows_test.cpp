@@ -45,8 +45,8 @@ TEST(CpuReduction, overPixels)
     expectKernels(leading, {input(randomTensor({300, 48}))}, "neighbours");
 }
 
-//! Fewer rows than lanes, so long that several lanes share one: cuts where the length is no multiple, the extreme in any
-//! part, and what is no number.
+//! Fewer rows than lanes, so long that several lanes share one: cuts where the length is no multiple, the extreme in
+//! any part, and what is no number.
 TEST(CpuReduce, extremesOfFewLongRows)
 {
     for (nvinfer1::ReduceOperation const operation : {nvinfer1::ReduceOperation::kMAX, nvinfer1::ReduceOperation::kMIN})

@@ -94,8 +94,8 @@ void quantizeExactly(float const* from, ByteNumbers const& form, int8_t* to, int
 constexpr float kRounding{0x1.8p23F}; //!< A float that is a whole number, as are those around it: added to, it rounds.
 
 //! Reciprocals of a scale, three floats below and above the rounded one. Between the two products is the quotient,
-//! rounded or not; and where both round to one whole number, so does it. What comes behind kRounding in its bits is that
-//! number up to 2^22. Beyond, bits are still as large or small as that, or, of products below −kRounding, unequal.
+//! rounded or not; and where both round to one whole number, so does it. That number is, up to 2^22, what the bits are
+//! beyond those of kRounding. Farther off they still saturate to its side or, of products below −kRounding, differ.
 struct Reciprocals
 {
     float below;
