@@ -97,9 +97,10 @@ def test_who_opens_no_window_is_sent_away_and_leaves_no_memory(filling: pathlib.
         memory = []
         for turn in range(1, 6):
             with contextlib.ExitStack() as stack:
-                clients = [stack.enter_context(http2.Client(server.grpc_port)) for _ in range(count)]
-                for client in clients:
-                    client.call(method, WISH)
+                clients = []
+                for _ in range(count):  # Whoever has no call for three seconds is sent away for that.
+                    clients.append(stack.enter_context(http2.Client(server.grpc_port)))
+                    clients[-1].call(method, WISH)
                 server.wait_for("tenon_answered_total", turn * count)
                 _wait_until_held(server, count, (turn - 1) * count)
                 for client in clients:
