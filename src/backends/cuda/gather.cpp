@@ -2,6 +2,7 @@
 #include "layers/gather.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/width_step.h"
 
 #include <algorithm>
 
@@ -77,38 +78,6 @@ TENON_KERNEL(elements2, GatherParams) { gatherElements<unsigned short>(p); }
 TENON_KERNEL(elements4, GatherParams) { gatherElements<unsigned>(p); }
 TENON_KERNEL(elements8, GatherParams) { gatherElements<u64>(p); }
 )"};
-
-struct GatherPlan
-{
-    GatherParams params{};
-    void* code{nullptr};
-    uintptr_t width{1}; //!< Bytes of one access.
-};
-
-class GatherStep final : public CudaPrepared
-{
-  public:
-    GatherStep(GatherPlan narrow, std::optional<GatherPlan> wide)
-        : mNarrow{narrow},
-          mWide{wide}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        auto const all =
-            reinterpret_cast<uintptr_t>(at.call.inputs[0]) | reinterpret_cast<uintptr_t>(at.call.outputs[0]);
-        GatherPlan const& plan = mWide && all % mWide->width == 0 ? *mWide : mNarrow;
-        GatherParams params = plan.params;
-        params.data = at.call.inputs[0];
-        params.indices = at.call.inputs[1];
-        params.out = at.call.outputs[0];
-        return launchKernel(at, plan.code, gridFor(at.device, static_cast<int64_t>(params.count)), params);
-    }
-
-  private:
-    GatherPlan mNarrow;
-    std::optional<GatherPlan> mWide;
-};
 
 int64_t volumeFrom(std::vector<int64_t> const& extents, size_t first, size_t last)
 {
@@ -190,7 +159,6 @@ class GatherKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        constexpr int64_t kWide{16};
         Gather const layer = TENON_TRY(fieldsOf<Gather>(args()));
         TensorArg const& data = inputs[0];
         TensorArg const& out = outputs[0];
@@ -199,7 +167,7 @@ class GatherKernel final : public LayerKernel
             || bytes == 0 || std::max(data.extents.size(), out.extents.size()) > kMaxAxes)
             return badArgument("the gather kernel takes row-major tensors of up to {} axes", kMaxAxes);
         bool const isByElement = layer.mode == GatherMode::kELEMENT;
-        GatherPlan narrow{.width = static_cast<uintptr_t>(bytes)};
+        KernelForm<GatherParams> narrow;
         narrow.params = isByElement         ? elementParams(layer, data, out)
             : layer.mode == GatherMode::kND ? positionParams(layer, data, inputs[1])
                                             : defaultParams(layer, data, inputs[1]);
@@ -210,10 +178,14 @@ class GatherKernel final : public LayerKernel
             wholeText(std::string{kGatherParamsText}
                 + fmt::format("typedef {} Index;\n", TENON_TRY(storageOf(inputs[1].dtype))) + kGatherKernel)));
         narrow.code = TENON_TRY(module.function(fmt::format("{}{}", isByElement ? "elements" : "rows", bytes).c_str()));
-        std::optional<GatherPlan> wide;
-        if (auto const params = isByElement || bytes >= kWide ? std::nullopt : widened(narrow.params, kWide / bytes))
-            wide = GatherPlan{*params, TENON_TRY(module.function("rows16")), kWide};
-        return std::shared_ptr<Prepared const>{std::make_shared<GatherStep>(narrow, wide)};
+        std::optional<KernelForm<GatherParams>> wide;
+        if (auto const params = isByElement ? std::nullopt : widened(narrow.params, elementsAtOnce(bytes)))
+            wide = {*params, TENON_TRY(module.function("rows16")), kWideBytes};
+        return widthStep(narrow, wide, 0b1, [](GatherParams& params, Call const& call) {
+            params.data = call.inputs[0];
+            params.indices = call.inputs[1];
+            params.out = call.outputs[0];
+        });
     }
 };
 

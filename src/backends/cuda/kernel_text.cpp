@@ -509,6 +509,11 @@ Result<std::string> storageOf(DType type)
     }
 }
 
+char const* wordOfBytes(int64_t bytes) noexcept
+{
+    return bytes == 1 ? "unsigned char" : bytes == 2 ? "unsigned short" : bytes == 4 ? "unsigned" : "u64";
+}
+
 std::string_view wordOf(TapeKind kind) noexcept
 {
     return kind == TapeKind::kReal ? "float" : kind == TapeKind::kInteger ? "i64" : "bool";

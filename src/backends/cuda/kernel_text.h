@@ -19,6 +19,8 @@ std::string wholeText(std::string const& own);
 std::string functionsFor(std::span<DType const> types);
 //! How elements of a type are stored: "float", "Half", "int", …; an error for types without arithmetic here.
 Result<std::string> storageOf(DType type);
+//! The word for bits of elements of 1, 2, 4 or 8 bytes, which are moved and not computed with.
+char const* wordOfBytes(int64_t bytes) noexcept;
 //! What is computed with: "float", "i64" or "bool".
 std::string_view wordOf(TapeKind kind) noexcept;
 

@@ -3,6 +3,7 @@
 #include "layers/kv_cache_update.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/width_step.h"
 
 #include <fmt/format.h>
 
@@ -57,42 +58,19 @@ TENON_KERNEL(cache8, CacheParams) { updateCache<u64>(p); }
 TENON_KERNEL(cache16, CacheParams) { updateCache<Pack<u64, 2> >(p); }
 )"};
 
-struct CachePlan
+void bindCache(CacheParams& params, Call const& call)
 {
-    CacheParams params{};
-    void* code{nullptr};
-};
+    params.cache = call.inputs[0];
+    params.update = call.inputs[1];
+    params.starts = call.inputs[2];
+    params.out = call.outputs[0];
+}
 
-class CacheStep final : public CudaPrepared
+void bindPacked(CacheParams& params, Call const& call)
 {
-  public:
-    CacheStep(CachePlan narrow, std::optional<CachePlan> wide, bool isPacked)
-        : mNarrow{narrow},
-          mWide{wide},
-          mIsPacked{isPacked}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        constexpr uintptr_t kWide{16};
-        void const* const* const in = at.call.inputs;
-        auto const all = reinterpret_cast<uintptr_t>(at.call.outputs[0]) | reinterpret_cast<uintptr_t>(in[0])
-            | reinterpret_cast<uintptr_t>(in[1]);
-        CachePlan const& plan = mWide && all % kWide == 0 ? *mWide : mNarrow;
-        CacheParams params = plan.params;
-        params.cache = in[0];
-        params.update = in[1];
-        params.starts = in[2];
-        params.lengths = mIsPacked ? in[KVCacheUpdate::kLengths] : nullptr;
-        params.out = at.call.outputs[0];
-        return launchKernel(at, plan.code, gridFor(at.device, static_cast<int64_t>(params.count)), params);
-    }
-
-  private:
-    CachePlan mNarrow;
-    std::optional<CachePlan> mWide;
-    bool mIsPacked;
-};
+    bindCache(params, call);
+    params.lengths = call.inputs[KVCacheUpdate::kLengths];
+}
 
 class CacheKernel final : public LayerKernel
 {
@@ -103,7 +81,6 @@ class CacheKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        constexpr int64_t kWide{16};
         bool const isPacked = TENON_TRY(fieldsOf<KVCacheUpdate>(args())).isPacked();
         TensorArg const& cache = inputs[0];
         int64_t const bytes = movableBytes(cache.dtype);
@@ -124,15 +101,15 @@ class CacheKernel final : public LayerKernel
                 isPacked ? TENON_TRY(storageOf(inputs[KVCacheUpdate::kLengths].dtype)) : std::string{"int"});
         Module const& module =
             *TENON_TRY(moduleOf(device(), wholeText(std::string{kCacheParamsText} + indices + kCacheKernel)));
-        CachePlan const narrow{params, TENON_TRY(module.function(fmt::format("cache{}", bytes).c_str()))};
-        std::optional<CachePlan> wide;
-        if (int64_t const together = kWide / bytes; together > 1 && cache.extents[3] % together == 0)
+        KernelForm<CacheParams> const narrow{params, TENON_TRY(module.function(fmt::format("cache{}", bytes).c_str()))};
+        std::optional<KernelForm<CacheParams>> wide;
+        if (int64_t const together = elementsAtOnce(bytes); cache.extents[3] % together == 0)
         {
             params.packs /= static_cast<uint64_t>(together);
             params.count /= static_cast<uint64_t>(together);
-            wide = CachePlan{params, TENON_TRY(module.function("cache16"))};
+            wide = {params, TENON_TRY(module.function("cache16")), kWideBytes};
         }
-        return std::shared_ptr<Prepared const>{std::make_shared<CacheStep>(narrow, wide, isPacked)};
+        return widthStep(narrow, wide, 0b11, isPacked ? &bindPacked : &bindCache);
     }
 };
 

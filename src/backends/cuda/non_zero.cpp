@@ -132,10 +132,10 @@ class NonZeroStep final : public CudaPrepared
 //! Elements as unsigned numbers, and which of their bits say that one is not zero: the sign of a floating one does not.
 std::string bitsOfElements(DType type)
 {
-    constexpr char const* kBits[]{"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "u64"};
     int32_t const bytes = movableBytes(type);
     uint64_t const all = ~uint64_t{0} >> (64 - 8 * bytes);
-    return fmt::format("typedef {} Bits;\n#define MASK 0x{:x}ull\n", kBits[bytes], isFloating(type) ? all >> 1 : all);
+    return fmt::format(
+        "typedef {} Bits;\n#define MASK 0x{:x}ull\n", wordOfBytes(bytes), isFloating(type) ? all >> 1 : all);
 }
 
 class NonZeroKernel final : public LayerKernel

@@ -2,6 +2,7 @@
 #include "layers/quantization.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/width_step.h"
 #include "ir/host_tensor.h"
 #include "layers/dequantize.h"
 #include "layers/quantize.h"
@@ -41,39 +42,6 @@ TENON_KERNEL(convertFour, QuantizationParams) { convertAll<4>(p); }
 )"};
 
 constexpr int64_t kConverted{4}; //!< Elements of a pack.
-
-struct QuantizationPlan
-{
-    QuantizationParams params{};
-    void* code{nullptr};
-};
-
-class QuantizationStep final : public CudaPrepared
-{
-  public:
-    QuantizationStep(QuantizationPlan narrow, std::optional<QuantizationPlan> wide, uintptr_t alignment)
-        : mNarrow{narrow},
-          mWide{wide},
-          mAlignment{alignment}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        auto const all =
-            reinterpret_cast<uintptr_t>(at.call.inputs[0]) | reinterpret_cast<uintptr_t>(at.call.outputs[0]);
-        QuantizationPlan const& plan = mWide && all % mAlignment == 0 ? *mWide : mNarrow;
-        QuantizationParams params = plan.params;
-        params.x = at.call.inputs[0];
-        params.scale = at.call.inputs[1];
-        params.y = at.call.outputs[0];
-        return launchKernel(at, plan.code, gridFor(at.device, static_cast<int64_t>(params.count)), params);
-    }
-
-  private:
-    QuantizationPlan mNarrow;
-    std::optional<QuantizationPlan> mWide;
-    uintptr_t mAlignment;
-};
 
 //! The element's arithmetic with its scale, and where scales belong.
 struct QuantizationForm
@@ -137,7 +105,7 @@ class QuantizationKernel final : public LayerKernel
         TensorArg const& out = outputs[0];
         QuantizationForm const form = TENON_TRY(quantizationForm(args(), inputs, out));
         bool const isRowMajor = x.layout == Layout::kLinear;
-        QuantizationPlan narrow;
+        KernelForm<QuantizationParams> narrow;
         narrow.params = quantizationParams(form.view, x.layout);
         if (x.layout != out.layout || blockOf(x.layout) != 1 || inputs[1].layout != Layout::kLinear
             || (!isRowMajor && form.view.x.size() != x.extents.size())
@@ -152,17 +120,21 @@ class QuantizationKernel final : public LayerKernel
                     TENON_TRY(storageOf(inputs[1].dtype)), TENON_TRY(storageOf(out.dtype)))
                 + TENON_TRY(printFunction("convert", tape, kinds)) + kQuantizationKernel)));
         narrow.code = TENON_TRY(module.function("convertOne"));
-        std::optional<QuantizationPlan> wide;
+        std::optional<KernelForm<QuantizationParams>> wide;
         if (narrow.params.extents[narrow.params.axes - 1] % kConverted == 0)
         {
             wide = narrow;
             wide->params.extents[narrow.params.axes - 1] /= kConverted;
             wide->params.count /= kConverted;
             wide->code = TENON_TRY(module.function("convertFour"));
+            wide->alignment =
+                static_cast<uintptr_t>(kConverted * std::max(movableBytes(x.dtype), movableBytes(out.dtype)));
         }
-        int32_t const widest = std::max(movableBytes(x.dtype), movableBytes(out.dtype));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<QuantizationStep>(narrow, wide, static_cast<uintptr_t>(kConverted * widest))};
+        return widthStep(narrow, wide, 0b1, [](QuantizationParams& params, Call const& call) {
+            params.x = call.inputs[0];
+            params.scale = call.inputs[1];
+            params.y = call.outputs[0];
+        });
     }
 };
 

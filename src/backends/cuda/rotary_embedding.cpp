@@ -2,6 +2,7 @@
 #include "layers/rotary_embedding.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/width_step.h"
 
 #include <fmt/format.h>
 
@@ -68,42 +69,6 @@ TENON_KERNEL(rotary, RotaryParams)
 }
 )"};
 
-struct RotaryPlan
-{
-    RotaryParams params{};
-    void* code{nullptr};
-};
-
-class RotaryStep final : public CudaPrepared
-{
-  public:
-    RotaryStep(RotaryPlan narrow, std::optional<RotaryPlan> wide)
-        : mNarrow{narrow},
-          mWide{wide}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        constexpr uintptr_t kWide{16};
-        void const* const* const in = at.call.inputs;
-        auto all = reinterpret_cast<uintptr_t>(at.call.outputs[0]);
-        for (size_t i = 0; i < 3; ++i)
-            all |= reinterpret_cast<uintptr_t>(in[i]);
-        RotaryPlan const& plan = mWide && all % kWide == 0 ? *mWide : mNarrow;
-        RotaryParams params = plan.params;
-        params.x = in[0];
-        params.cosines = in[1];
-        params.sines = in[2];
-        params.positions = params.room > 0 ? in[3] : nullptr;
-        params.out = at.call.outputs[0];
-        return launchKernel(at, plan.code, gridFor(at.device, static_cast<int64_t>(params.count)), params);
-    }
-
-  private:
-    RotaryPlan mNarrow;
-    std::optional<RotaryPlan> mWide;
-};
-
 class RotaryKernel final : public LayerKernel
 {
   public:
@@ -135,18 +100,23 @@ class RotaryKernel final : public LayerKernel
         std::string const own = fmt::format("typedef {} Stored;\ntypedef {} Position;\n#define NEIGHBOURS {}\n",
             TENON_TRY(storageOf(x.dtype)), hasPositions ? TENON_TRY(storageOf(inputs[3].dtype)) : std::string{"int"},
             layer.interleaved ? 1 : 0);
-        int64_t const together = kPackBytes / tenon::bytesOf(x.dtype, 1);
-        RotaryPlan const narrow = TENON_TRY(planOf(params, rows, 1, own));
-        std::optional<RotaryPlan> wide;
+        int64_t const together = elementsAtOnce(tenon::bytesOf(x.dtype, 1));
+        KernelForm<RotaryParams> const narrow = TENON_TRY(planOf(params, rows, 1, own));
+        std::optional<KernelForm<RotaryParams>> wide;
         if (params.pairs % together == 0 && params.columns % together == 0)
             wide = TENON_TRY(planOf(params, rows, together, own));
-        return std::shared_ptr<Prepared const>{std::make_shared<RotaryStep>(narrow, wide)};
+        return widthStep(narrow, wide, 0b111, [](RotaryParams& own, Call const& call) {
+            own.x = call.inputs[0];
+            own.cosines = call.inputs[1];
+            own.sines = call.inputs[2];
+            own.positions = own.room > 0 ? call.inputs[3] : nullptr;
+            own.out = call.outputs[0];
+        });
     }
 
   private:
-    static constexpr int64_t kPackBytes{16};
-
-    Result<RotaryPlan> planOf(RotaryParams params, int64_t rows, int64_t width, std::string const& own) const
+    Result<KernelForm<RotaryParams>> planOf(
+        RotaryParams params, int64_t rows, int64_t width, std::string const& own) const
     {
         params.packs = static_cast<uint64_t>(params.pairs / width);
         params.rest = static_cast<uint64_t>((params.columns - 2 * params.pairs) / width);
@@ -154,7 +124,8 @@ class RotaryKernel final : public LayerKernel
         Module const& module = *TENON_TRY(moduleOf(device(),
             wholeText(
                 std::string{kRotaryParamsText} + own + fmt::format("#define WIDTH {}\n", width) + kRotaryKernel)));
-        return RotaryPlan{params, TENON_TRY(module.function("rotary"))};
+        uintptr_t const alignment = width > 1 ? kWideBytes : 1;
+        return KernelForm<RotaryParams>{params, TENON_TRY(module.function("rotary")), alignment};
     }
 };
 

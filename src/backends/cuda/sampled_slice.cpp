@@ -153,10 +153,9 @@ class SampledKernel final : public LayerKernel
         int64_t const count = volumeOf(out.extents);
         params.count = static_cast<uint64_t>(count);
         params.isSmall = isSmall(count) ? 1U : 0U;
-        constexpr char const* kElements[]{"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "u64"};
         Module const& module = *TENON_TRY(moduleOf(device(),
             wholeText(std::string{kSampledParamsText}
-                + fmt::format("typedef {} Element;\n#define MODE {}\n", kElements[bytes], numberOf(sampling.mode))
+                + fmt::format("typedef {} Element;\n#define MODE {}\n", wordOfBytes(bytes), numberOf(sampling.mode))
                 + kSampledKernel)));
         bool const hasFill = sampling.mode == SampleMode::kFILL && inputs.size() > 4 && inputs[4].present;
         return std::shared_ptr<Prepared const>{

@@ -132,10 +132,9 @@ class ReorderKernel final : public Kernel
             return badArgument("elements of {} are smaller than a byte", nameOf(in.dtype));
         if (blockOf(in.layout) == 1 && blockOf(out.layout) == 1)
             return turned(in, out, bytes);
-        constexpr char const* kElements[]{"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "u64"};
         Module const& module = *TENON_TRY(moduleOf(mDevice,
             wholeText(std::string{kReorderOrderText} + kReorderParamsText
-                + fmt::format("typedef {} Element;\n", kElements[bytes]) + kReorderKernel)));
+                + fmt::format("typedef {} Element;\n", wordOfBytes(bytes)) + kReorderKernel)));
         return std::shared_ptr<Prepared const>{
             std::make_shared<ReorderStep>(paramsOf(in, out), TENON_TRY(module.function("reorder")))};
     }
