@@ -229,6 +229,10 @@ TEST(ReverseSequences, axesTypesAndLengths)
                     lengths.setInteger(i, std::vector<int64_t>{2, 9, -1, 0, 3}[static_cast<size_t>(i)]);
                 expectKernels(ReverseSequence{batch, sequence}, {input(x), input(lengths)}, "rows");
             }
+    HostTensor lengths{DType::kINT32, {3}};
+    lengths.integers = {4, 1, 7};
+    for (int64_t const width : {1, 8, 20}) // Rows of whole packs, and others.
+        expectKernels(ReverseSequence{0, 1}, {input(randomTensor({3, 6, width})), input(lengths)}, "rows");
 }
 
 } // namespace tenon::test

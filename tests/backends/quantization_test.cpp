@@ -2,6 +2,7 @@
 #include "backends/cpu/byte_quantization.h"
 #include "backends/kernel_case.h"
 #include "layers/dequantize.h"
+#include "layers/dynamic_quantize.h"
 #include "layers/kv_cache_update.h"
 #include "layers/pointwise.h"
 #include "layers/quantize.h"
@@ -226,6 +227,33 @@ TEST(CpuDequantize, tensorChannelsAndBlocks)
                 {input(x), weight(randomTensor({x.extents[static_cast<size_t>(axis)]}, 0.1, 0.3))}, "tape",
                 {1e-5, 1e-2}, Types::kFloatOnly);
     expectKernels(Dequantize{}, {input(x), input(randomTensor({3, 5, 2, 1}, 0.1, 0.3))}, "tape", {}, Types::kFloatOnly);
+}
+
+//! Scales per block along an axis, of shaped blocks, of rows and of the whole; an odd number of elements; a block of
+//! zeros, one with an infinity and one with what is no number.
+TEST(DynamicQuantizations, typesAndBlocks)
+{
+    HostTensor x = randomTensor({6, 5, 32}, -9.0, 9.0);
+    std::fill_n(x.reals.begin(), 16, 0.0);
+    x.reals[40] = INFINITY;
+    x.reals[80] = NAN;
+    for (DType const type : {DType::kFP4, DType::kFP8, DType::kINT8})
+        for (DType const scale : {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kFP8, DType::kE8M0})
+            for (bool const hasFactor : {false, true})
+            {
+                SCOPED_TRACE(fmt::format("{} {} {}", nameOf(type), nameOf(scale), hasFactor));
+                std::vector<Operand> operands{input(x)};
+                if (hasFactor)
+                    operands.push_back(input(randomTensor({}, 0.25, 0.5)));
+                expectKernels(DynamicQuantize{2, 16, type, scale}, operands, "reference", {0.0, 0.0});
+                expectKernels(DynamicQuantize{0, 3, type, scale}, operands, "reference", {0.0, 0.0});
+                for (nvinfer1::Dims const& blocks :
+                    {nvinfer1::Dims{3, {2, 5, 8}}, nvinfer1::Dims{3, {1, 1, -1}}, nvinfer1::Dims{3, {-1, -1, -1}}})
+                    expectKernels(DynamicQuantize{.toType = type, .scaleType = scale, .blockShape = blocks}, operands,
+                        "reference", {0.0, 0.0});
+            }
+    expectKernels(DynamicQuantize{.blockShape = {2, {1, -1}}}, {input(randomTensor({3, 5}))}, "reference", {0.0, 0.0});
+    expectKernels(DynamicQuantize{.blockShape = {1, {-1}}}, {input(randomTensor({3001}))}, "reference", {0.0, 0.0});
 }
 
 TEST(CpuRotaryEmbedding, pairsPartsAndPositions)

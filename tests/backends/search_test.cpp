@@ -79,6 +79,43 @@ TEST(CpuCumulative, axesDirectionsAndTypes)
         {input(integers({3}, {INT32_MAX, INT32_MAX, 5}, DType::kINT32)), weight(integers({}, {0}))}, "lanes");
 }
 
+//! Whole lanes and parts of them, by one thread or many: of ones, whose sums float16 has up to 2048, and of integers
+//! that wrap.
+TEST(CpuCumulative, longLanes)
+{
+    for (std::vector<int64_t> const& extents :
+        std::vector<std::vector<int64_t>>{{2, 20000, 1}, {1, 4096, 1}, {3, 5000, 2}, {300, 65, 1}, {9000, 3, 1}})
+        for (bool const exclusive : {false, true})
+            for (bool const reverse : {false, true})
+            {
+                SCOPED_TRACE(fmt::format("{} {} {}", show(extents), exclusive, reverse));
+                Cumulative const layer{nvinfer1::CumulativeOperation::kSUM, exclusive, reverse};
+                expectKernels(layer,
+                    {input(randomTensor(extents, -9.0, 9.0, DType::kINT32)), weight(integers({}, {1}))}, "lanes");
+                HostTensor few{DType::kFLOAT, extents};
+                for (int64_t i = 0; i < few.count(); i += 11)
+                    few.set(i, i % 2 == 0 ? 1.0 : 0.25);
+                expectKernels(layer, {input(few), weight(integers({}, {1}))}, "lanes");
+            }
+    expectKernels(
+        Cumulative{}, {input(randomTensor({30000}, -4e18, 4e18, DType::kINT64)), weight(integers({}, {0}))}, "lanes");
+}
+
+//! Elements in front of an infinity and of a NaN have sums without them.
+TEST(CpuCumulative, whatIsNoNumberStaysBehind)
+{
+    HostTensor x{DType::kFLOAT, {2, 5000}};
+    for (double& each : x.reals)
+        each = 0.5;
+    x.reals[2500] = INFINITY;
+    x.reals[4000] = -INFINITY;
+    x.reals[9000] = NAN;
+    for (bool const exclusive : {false, true})
+        for (bool const reverse : {false, true})
+            expectKernels(Cumulative{nvinfer1::CumulativeOperation::kSUM, exclusive, reverse},
+                {input(x), weight(integers({}, {1}))}, "lanes");
+}
+
 TEST(CpuRowOrder, typesAndWidths)
 {
     for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kUINT8,
@@ -178,6 +215,13 @@ TEST(CpuScatter, elementsAndPositions)
                     input(randomTensor({2, 3}, 0.0, 9.0, type))},
                 "rows");
         }
+    // Rows of several packs, their number even and odd, one row alone, and none.
+    for (int64_t const width : {1, 4, 7, 24})
+        for (int64_t const rows : {0, 1, 9})
+            expectKernels(Scatter{Mode::kND},
+                {input(randomTensor({5, 3, width})), input(randomTensor({rows, 2}, -3.0, 3.0, DType::kINT32)),
+                    input(randomTensor({rows, width}))},
+                "rows");
     expectKernels(Scatter{Mode::kELEMENT, 1},
         {input(randomTensor({300, 70})), input(randomTensor({300, 9}, -70.0, 69.0, DType::kINT32)),
             input(randomTensor({300, 9}))},
@@ -196,6 +240,10 @@ TEST(CpuOneHot, axesTypesAndIndicesOutOfRange)
                         weight(integers({}, {9}))},
                     "rows");
             }
+    expectKernels(OneHot{},
+        {input(randomTensor({2, 8}, -3.0, 3.0, DType::kINT32)), input(randomTensor({2}, 0.0, 9.0)),
+            weight(integers({}, {16}))},
+        "rows");
 }
 
 TEST(CpuFill, rangesByFieldsAndByInputs)

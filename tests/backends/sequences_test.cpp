@@ -112,8 +112,6 @@ class MixturesOfExperts : public ::testing::TestWithParam<MoECase>
 //! Some experts do not exist; weights are small, so that sums of them are about 1.
 TEST_P(MixturesOfExperts, gatesBiasesAndLimits)
 {
-    if (!isOnCpu())
-        GTEST_SKIP() << "of the CPU's kernel";
     MoECase const& c = GetParam();
     for (bool const hasBias : {false, true})
         for (DType const index : {DType::kINT32, DType::kINT64})

@@ -80,7 +80,27 @@ T __shfl_sync(unsigned, T value, int lane)
     return other;
 }
 
+template <typename T>
+T __shfl_up_sync(unsigned, T value, unsigned distance)
+{
+    static T slots[1024];
+    unsigned const own = threadIdx.x;
+    slots[own] = value;
+    __syncthreads();
+    T const other = own % 32 >= distance ? slots[own - distance] : value;
+    __syncthreads();
+    return other;
+}
+
 //! Threads run one after the other.
+template <typename T>
+T atomicMax(T* at, T value)
+{
+    T const before = *at;
+    *at = value > before ? value : before;
+    return before;
+}
+
 inline unsigned atomicAdd(unsigned* at, unsigned value)
 {
     unsigned const before = *at;
