@@ -85,11 +85,11 @@ inline constexpr int kE8m0Bias{127};
 //! The smallest power of two that is not below the number.
 inline double roundedToE8m0(double value) noexcept
 {
-    if (std::isnan(value))
-        return value;
+    if (!(value < 0x1p127))
+        return std::isnan(value) ? value : 0x1p127;
     int exponent{0};
     double const fraction = std::frexp(std::max(value, 0x1p-127), &exponent); // In [0.5, 1).
-    return std::ldexp(1.0, std::clamp(fraction == 0.5 ? exponent - 1 : exponent, -kE8m0Bias, kE8m0Bias));
+    return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 inline uint8_t e8m0Bits(double value) noexcept
 {
