@@ -20,12 +20,14 @@ constexpr char kDeterminantKernel[]{R"(
 constexpr int kThreads = 256;
 constexpr int kMost = 4;
 
-//! Larger for larger sizes; the largest for what is no number, so that it is not lost.
+//! Larger for larger sizes; the largest for what is no number, so that it is not lost. By the bits: what a GPU makes of
+//! the size of such a one may have a sign.
 #ifdef TENON_EMULATED
-static inline i64 sizeKey(double x) { double const y = fabs(x); i64 key; std::memcpy(&key, &y, 8); return key; }
+static inline i64 bitsOf(double x) { i64 bits; std::memcpy(&bits, &x, 8); return bits; }
 #else
-static __device__ __forceinline__ i64 sizeKey(double x) { return __double_as_longlong(fabs(x)); }
+static __device__ __forceinline__ i64 bitsOf(double x) { return __double_as_longlong(x); }
 #endif
+static __device__ __forceinline__ i64 sizeKey(double x) { return bitsOf(x) & 0x7FFFFFFFFFFFFFFFll; }
 
 //! Each pivot is the largest of what is left of its column, the first of equal ones.
 TENON_KERNEL(smallMatrices, DeterminantParams)
