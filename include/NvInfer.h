@@ -5959,7 +5959,7 @@ class IBuilderConfig : public INoCopy
         return mImpl->getNbPluginsToSerialize();
     }
 
-#if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR == 11
+#if TENON_COMPAT_11
     //! Sets how many streams beside the caller's a run may use. -1 at first: the builder decides.
     //! \return whether the number was taken; a negative one is refused with an error.
     __attribute__((abi_tag("compat11"))) bool setMaxAuxStreams(int32_t nbStreams) noexcept

@@ -590,6 +590,14 @@ class IProfiler
     virtual void reportLayerTime(char const* layerName, float ms) noexcept = 0;
 
     virtual ~IProfiler() noexcept = default;
+
+#if TENON_COMPAT_11
+    //! \return the interface's name and version.
+    virtual InterfaceInfo getInterfaceInfo() const noexcept
+    {
+        return InterfaceInfo{"IProfiler", 1, 0};
+    }
+#endif
 };
 TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IProfiler)
@@ -623,6 +631,14 @@ class ILogger
 
     virtual ~ILogger() = default;
 
+#if TENON_COMPAT_11
+    //! \return the interface's name and version.
+    virtual InterfaceInfo getInterfaceInfo() const noexcept
+    {
+        return InterfaceInfo{"ILogger", 1, 0};
+    }
+#endif
+
   protected:
     ILogger(ILogger const&) = default;
     ILogger(ILogger&&) = default;
@@ -648,6 +664,15 @@ class ILoggerFinder
 
   protected:
     virtual ~ILoggerFinder() = default;
+
+#if TENON_COMPAT_11
+  public:
+    //! \return the interface's name and version.
+    virtual InterfaceInfo getInterfaceInfo() const noexcept
+    {
+        return InterfaceInfo{"ILoggerFinder", 1, 0};
+    }
+#endif
 };
 
 //! 11.1 has them here.

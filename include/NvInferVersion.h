@@ -5,7 +5,9 @@
 #define NV_INFER_VERSION_H
 
 // -DTRT_COMPAT_MAJOR=8 before the first of these headers makes them answer as 8.6.1 where the generations exclude each
-// other; without it they answer as 10.16. 11 gives IBuilderConfig::setMaxAuxStreams the result that it has in 11.1.
+// other; without it they answer as 10.16. 11 gives IBuilderConfig::setMaxAuxStreams the result that it has in 11.1, and
+// ILogger, ILoggerFinder and IProfiler the getInterfaceInfo() that programs for 11.1 call and override: behind all
+// slots of 10.16, and the library never calls it.
 #if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR != 8 && TRT_COMPAT_MAJOR != 10 && TRT_COMPAT_MAJOR != 11
 #error "TRT_COMPAT_MAJOR may be 8, 10 or 11"
 #endif
@@ -14,6 +16,12 @@
 #define TENON_COMPAT_8 1
 #else
 #define TENON_COMPAT_8 0
+#endif
+
+#if defined(TRT_COMPAT_MAJOR) && TRT_COMPAT_MAJOR == 11
+#define TENON_COMPAT_11 1
+#else
+#define TENON_COMPAT_11 0
 #endif
 
 #define TRT_MAJOR_ENTERPRISE 10

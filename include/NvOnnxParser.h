@@ -166,7 +166,7 @@ class IParser
     TRT_DEPRECATED virtual bool supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
         SubGraphCollection_t& sub_graph_collection, char const* model_path = nullptr) noexcept = 0;
 
-    //! Reads a model whose weights are pointers in the place of values. Use loadInitializer().
+    //! Reads a model as parse() does without a path. Use loadInitializer() for weights that lie elsewhere.
     //! \return whether the whole model was read.
     TRT_DEPRECATED virtual bool parseWithWeightDescriptors(
         void const* serialized_onnx_model, size_t serialized_onnx_model_size) noexcept = 0;

@@ -21,6 +21,10 @@ class PyLogger : public ILogger
         WithGil const gil;
         callOverride(static_cast<ILogger const*>(this), "log", true, severity, message);
     }
+    virtual InterfaceInfo getInterfaceInfo() const noexcept // What 11.1 has behind the slots of 10.16.
+    {
+        return {"ILogger", 1, 0};
+    }
 };
 
 //! Prints to standard error what is at least as severe as `min_severity`.
@@ -37,6 +41,10 @@ class DefaultLogger : public ILogger
             return;
         static constexpr char const* kNames[]{"F", "E", "W", "I", "V"};
         std::fprintf(stderr, "[tenon] [%s] %s\n", kNames[static_cast<int32_t>(severity)], message);
+    }
+    virtual InterfaceInfo getInterfaceInfo() const noexcept // As of PyLogger.
+    {
+        return {"ILogger", 1, 0};
     }
     Severity minSeverity;
 };

@@ -20,6 +20,10 @@ class PrintingLogger final : public nvinfer1::ILogger
         if (severity <= Severity::kERROR)
             std::fprintf(stderr, "[tenon] %s\n", message);
     }
+    virtual nvinfer1::InterfaceInfo getInterfaceInfo() const noexcept // What 11.1 has behind the slots of 10.16.
+    {
+        return {"ILogger", 1, 0};
+    }
 };
 
 //! Loggers in use; the last one is the global one.

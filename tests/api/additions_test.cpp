@@ -1,5 +1,6 @@
 // A program for 11.1: each of its additions by the types that 11.1 gives them, compiled with our headers and run.
 #define TRT_COMPAT_MAJOR 11
+#include "as_in_11.h"
 #include "fixture.h"
 
 #include <type_traits>
@@ -48,6 +49,18 @@ TEST(Additions, theirTypesAreThoseOf11)
     EXPECT_EQ(static_cast<int32_t>(CollectiveOperation::kSCATTER), 7);
     EXPECT_TRUE((std::is_same_v<v_1_0::ILogger, ILogger>));
     EXPECT_TRUE((std::is_same_v<v_1_0::ILoggerFinder, ILoggerFinder>));
+}
+
+//! Of their own, of their base classes, and of the library.
+TEST(Additions, loggersAndProfilersSayWhatTheyAre)
+{
+    SeenIn11 const seen = runAsIn11();
+    EXPECT_EQ(seen.logger, "LoggerOf11");
+    EXPECT_EQ(seen.profiler, "IProfiler");
+    EXPECT_EQ(seen.global, "ILogger");
+    ASSERT_EQ(seen.errors.size(), 1U);
+    EXPECT_NE(seen.errors[0].find("output"), std::string::npos) << seen.errors[0];
+    EXPECT_GE(seen.layers, 1);
 }
 
 class AdditionsOf11 : public ApiTest

@@ -22,6 +22,10 @@ class LoggerFinder final : public ILoggerFinder
     {
         return &globalLogger();
     }
+    virtual InterfaceInfo getInterfaceInfo() const noexcept // What 11.1 has behind the slots of 10.16.
+    {
+        return {"ILoggerFinder", 1, 0};
+    }
 };
 
 LoggerFinder& loggerFinder()
