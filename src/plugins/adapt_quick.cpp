@@ -236,6 +236,10 @@ class Quick final : public Plugin
     {
         return mOwn.build == nullptr ? -1 : mOwn.build->getAliasedInput(output);
     }
+    int32_t describedAlias(int32_t output) override
+    {
+        return aliasedInput(output);
+    }
     std::string timingCacheId() override
     {
         return mOwn.build == nullptr ? "" : unfailing(stringOf(mOwn.build->getTimingCacheID()));

@@ -247,6 +247,18 @@ Result<Aliases> aliasesOf(Plugin& plugin, Ports const& ports)
     return aliases;
 }
 
+//! Without the feature outputs have memory of their own, and a function that works in its input's would compute
+//! something else.
+Result<Done> checkNoAlias(Plugin& plugin, Ports const& ports)
+{
+    for (int32_t output = 0; output < ports.outputs(); ++output)
+        if (int32_t const input = plugin.describedAlias(output); input >= 0)
+            return badConfig("output {} of plugin {} takes over the memory of input {}, for which "
+                             "PreviewFeature::kALIASED_PLUGIN_IO_10_03 must be on: setPreviewFeature switches it on",
+                output, plugin.identity().show(), input);
+    return Done{};
+}
+
 Result<int64_t> workspaceOf(Plugin& plugin, Ports const& ports)
 {
     constexpr size_t kLimit{size_t{1} << 48U};
@@ -283,6 +295,8 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishO
     result.tactic = options.tactic ? *options.tactic : result.tactics.empty() ? 0 : result.tactics.front();
     if (options.mayAlias)
         result.aliases = TENON_TRY(aliasesOf(*copy, profiles.front()));
+    else
+        TENON_TRY(checkNoAlias(*copy, profiles.front()));
     TENON_TRY(copy->initialize());
     for (Ports const& ports : profiles)
     {

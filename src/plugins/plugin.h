@@ -201,6 +201,12 @@ class Plugin
         static_cast<void>(ports);
         return errorOf(ErrorCode::kINTERNAL_ERROR, "plugin {} has no kernel to compile", identity().show());
     }
+    //! What aliasedInput() would say, where it is known without asking (L18): decorated functions describe it.
+    virtual int32_t describedAlias(int32_t output)
+    {
+        static_cast<void>(output);
+        return -1;
+    }
 };
 
 using PluginPtr = std::unique_ptr<Plugin>;

@@ -330,6 +330,10 @@ class Traced final : public Plugin
             {Ask::kAlias, fmt::format("output {} takes over which input?", output), "kALIASED_PLUGIN_IO_10_03 is on"},
             [&] { return mPlugin->aliasedInput(output); }, [](int32_t n) { return fmt::to_string(n); });
     }
+    int32_t describedAlias(int32_t output) override
+    {
+        return mPlugin->describedAlias(output);
+    }
     std::string timingCacheId() override
     {
         if (!isV3())

@@ -631,13 +631,17 @@ def test_aliased_outputs_share_memory() -> None:
         assert outputs[0].is_aliased and outputs[0].data_ptr == x.data_ptr
         np.asarray(outputs[0])[...] += 1
 
-    builder = trt.Builder(LOGGER)
+    logger = small.Recorder()
+    builder = trt.Builder(logger)
     network = builder.create_network(0)
     x = network.add_input("x", trt.float32, (2, 3))
     layer = network.add_plugin(trtp.op.tests.bump(x))
     layer.get_output(0).name = "y"
     network.mark_output(layer.get_output(0))
     config = builder.create_builder_config()
+    assert builder.build_serialized_network(network, config) is None, "the function would work in other memory"
+    said = logger.errors()
+    assert "output 0 of plugin 'bump'" in said and "kALIASED_PLUGIN_IO_10_03 must be on" in said
     config.set_preview_feature(trt.PreviewFeature.ALIASED_PLUGIN_IO_10_03, True)
     engine = trt.Runtime(LOGGER).deserialize_cuda_engine(builder.build_serialized_network(network, config))
     data = np.random.default_rng(5).standard_normal((2, 3)).astype(np.float32)

@@ -121,6 +121,10 @@ class Watched final : public Plugin
     {
         return asked(Ask::kAlias, [&] { return mPlugin->aliasedInput(output); });
     }
+    int32_t describedAlias(int32_t output) override
+    {
+        return mPlugin->describedAlias(output);
+    }
     std::string timingCacheId() override
     {
         mWatch.enter("getTimingCacheID");
