@@ -66,7 +66,7 @@ def heavy_plan(path: pathlib.Path) -> pathlib.Path:
 
 
 def processes(name: str) -> list[int]:
-    """The processes that Ray has given this title."""
+    """The processes that Ray has given this title, of this cluster: others of the machine may have the like."""
     found = []
     for each in pathlib.Path("/proc").iterdir():
         if each.name.isdigit():
@@ -74,9 +74,19 @@ def processes(name: str) -> list[int]:
                 title = (each / "cmdline").read_bytes()
             except OSError:  # Gone meanwhile.
                 continue
-            if title.startswith(f"ray::{name}".encode()):
+            if title.startswith(f"ray::{name}".encode()) and _descends_from_here(int(each.name)):
                 found.append(int(each.name))
     return found
+
+
+def _descends_from_here(process: int) -> bool:
+    while process > 1 and process != os.getpid():
+        try:
+            status = pathlib.Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            return False
+        process = int(status.partition("\nPPid:")[2].split()[0])
+    return process == os.getpid()
 
 
 def plans_in(process: int) -> set[str]:
