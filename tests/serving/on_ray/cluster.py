@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -36,11 +37,21 @@ def serving(cpus: int, port: int) -> Iterator[None]:
         os.environ.setdefault(f"RAY_SERVE_PROXY_{check}_CHECK_TIMEOUT_S", "60")
     start(cpus)
     try:
-        serve.start(http_options={"port": port})
+        with contextlib.suppress(TimeoutError):  # It waits for its proxy for a minute, which is too short there, too.
+            serve.start(http_options={"port": port})
+        until("Serve's proxy", lambda: _is_listened_to(port), lambda: f"port {port}")
+        serve.start()
         yield
         serve.shutdown()
     finally:
         ray.shutdown()
+
+
+def _is_listened_to(port: int) -> bool:
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=hosted.PATIENCE).close()
+        return True
+    return False
 
 
 def heavy_plan(path: pathlib.Path) -> pathlib.Path:
