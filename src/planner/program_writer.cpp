@@ -191,7 +191,7 @@ int32_t ProgramWriter::tensorOf(ValueId value, Form form)
     if (auto const captured = mCaptured.find(value); captured != mCaptured.end())
         return mTensors[{value, form}] = mOuter->tensorOf(captured->second, form); // Once, before the first round.
     Value const& from = mGraph.value(value);
-    if (from.constant != nullptr)
+    if (from.constant != nullptr && form.layout == Layout::kLinear)
         return weightTensor(value, mParts.weights.plain(*from.constant, from.constant, from.name), form.place);
     if (hasKnownContents(from) && form.layout == Layout::kLinear)
         return materialised(value, form.place);
@@ -204,7 +204,8 @@ int32_t ProgramWriter::tensorOf(ValueId value, Form form)
 //! The device makes all other layouts.
 int32_t ProgramWriter::reordered(ValueId value, Layout layout)
 {
-    Layout const from = hasKnownContents(mGraph.value(value)) ? Layout::kLinear : producedAs(value).layout;
+    bool const isRowMajor = hasKnownContents(mGraph.value(value)) || mGraph.constantOf(value) != nullptr;
+    Layout const from = isRowMajor ? Layout::kLinear : producedAs(value).layout;
     int32_t const source = tensorOf(value, {from, Place::kDevice});
     PlanTensor copy = describe(value, PlanTensorKind::kActivation, {layout, Place::kDevice});
     copy.graphValue = -1;
@@ -345,6 +346,13 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     return Done{};
 }
 
+//! Constants behind the first operand are weights, or read by their strides: they stay row-major.
+Layout ProgramWriter::layoutOfOperand(Offer const& offer, ValueId input, size_t operand) const
+{
+    bool const staysRowMajor = mGraph.constantOf(input) != nullptr && (operand > 0 || mGraph.typeOf(input).rank() < 3);
+    return staysRowMajor ? Layout::kLinear : offer.inputs[operand];
+}
+
 Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step)
 {
     Offer const& offer = choice.offer();
@@ -374,7 +382,7 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
                 tensor = valuesTensor(input, *contents);
         }
         else
-            tensor = tensorOf(input, {offer.inputs[i], offer.place});
+            tensor = tensorOf(input, {layoutOfOperand(offer, input, i), offer.place});
         step.inputs.push_back(tensor);
     }
     return Done{};
@@ -505,7 +513,8 @@ void ProgramWriter::copyIntoOutput(GraphOutput const& output, Form form, PlanSte
 {
     bool const isConstant = mGraph.constantOf(output.value) != nullptr;
     bool const isWritten = isConstant || mTensors.contains({output.value, form});
-    Form const produced = isWritten ? form : producedAs(output.value);
+    Form const row{Layout::kLinear, form.place};
+    Form const produced = isConstant ? row : isWritten ? form : producedAs(output.value);
     if (produced.place != form.place && produced.layout == form.layout)
     {
         step.inputs = {tensorOf(output.value, {form.layout, produced.place})};

@@ -86,6 +86,7 @@ class ProgramWriter
     bool placeIn(int32_t target, ValueId value, Form form);
     bool followViews(std::vector<Key>& chain) const;
     Result<Done> addNode(Choice const& choice);
+    Layout layoutOfOperand(Offer const& offer, ValueId input, size_t operand) const;
     Result<Done> addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step);
     void addResults(Choice const& choice, PlanStep& step);
     void tellSymbols(Node const& node, PlanStep& step);

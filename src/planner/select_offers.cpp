@@ -305,7 +305,7 @@ SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int6
     SeamCosts costs{std::vector<double>(graph.valueCount(), 0.0), std::vector<double>(graph.valueCount(), 0.0)};
     auto const add = [&](ValueId value) {
         double& cost = costs.reorder[static_cast<size_t>(value)];
-        if (cost > 0.0 || graph.constantOf(value) != nullptr)
+        if (cost > 0.0)
             return;
         TensorType const& type = graph.typeOf(value);
         auto const bytes = static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));

@@ -24,11 +24,6 @@ namespace
 {
 constexpr std::string_view kOneLayer{"input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n"};
 
-BackendEntry const& entryOf(std::string_view name)
-{
-    return *std::ranges::find(allBackends(), name, &BackendEntry::name);
-}
-
 DeviceChoice choiceOf(BackendEntry const& entry)
 {
     return {&entry, 0, &entry.device(0), "the test says so"};

@@ -1,12 +1,14 @@
 // What plans compute: their outputs on inputs that are the same for all plans of a network.
 #pragma once
 
+#include "backend/backend_table.h"
 #include "ir/host_tensor.h"
 #include "runtime/context.h"
 #include "runtime/device_memory.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -14,6 +16,11 @@
 
 namespace tenon::test
 {
+
+inline BackendEntry const& entryOf(std::string_view name)
+{
+    return *std::ranges::find(allBackends(), name, &BackendEntry::name);
+}
 
 //! Memory for an output of any size, where its device or, for a shape tensor, the host has it.
 class Growing final : public nvinfer1::IOutputAllocator
