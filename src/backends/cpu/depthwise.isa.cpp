@@ -109,9 +109,10 @@ class DepthwiseBlock
         // At stride 2 fewer lines read a column than it takes to be worth it.
         mWidens = kWidens<T> && mLines > 1 && mIsWhole && w.kernelWidth > 1 && w.strideX == 1 && w.strideY == 1
             && w.kernelHeight * w.kernelWidth <= kMaxWidenedTaps;
-        bool const isFar = w.inHeight * w.lineStride * static_cast<int64_t>(sizeof(T)) > kNearBytes;
-        // Fewer taps do not take long enough to hide it.
-        mAhead = isFar && depthwise.inRing == 0 && mIsWhole && w.kernelWidth > 3 ? w.strideX * w.pixelStride : 0;
+        int64_t const bytes = w.inHeight * w.lineStride * static_cast<int64_t>(sizeof(T));
+        // Fewer taps do not take long enough to hide it, but where it comes from memory they wait longer without.
+        bool const isFar = bytes > kNearBytes && (w.kernelWidth > 3 || depthwise.images * bytes > kCachedBytes);
+        mAhead = isFar && depthwise.inRing == 0 && mIsWhole && w.kernelWidth > 1 ? w.strideX * w.pixelStride : 0;
         findRows();
     }
     int64_t next() const
@@ -145,6 +146,7 @@ class DepthwiseBlock
     static constexpr int64_t kMaxRows{32}; //!< Of the input, where several lines of the output share them.
     static constexpr int64_t kMaxPointers{kMaxSegments * (kSizes[0] * 2 + 4)};
     static constexpr int64_t kNearBytes{int64_t{1} << 20};
+    static constexpr int64_t kCachedBytes{int64_t{8} << 20}; //!< Of an operand: beside the result in the last cache.
     static_assert(kMaxRows <= kMaxSegments);
     static_assert((kMaxLines - 1 + kMaxWidenedTaps / 3) * kColumns<kSizes[0], 3, 1> <= kMaxWidened);
     static_assert((kMaxLines - 1 + kMaxWidenedTaps / 5) * kColumns<kSizes[0], 5, 1> <= kMaxWidened);

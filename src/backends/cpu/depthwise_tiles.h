@@ -166,6 +166,19 @@ TENON_INLINE void fetch(T const* const* columns, int64_t ahead)
             _mm_prefetch(reinterpret_cast<char const*>(columns[i] + ahead), _MM_HINT_T1);
 }
 
+//! Brings the lines of the result that come behind channels [c, c + count) of a line of a tile into the nearest cache,
+//! as the core's own: where they come from memory, stores wait for them one after the other.
+template <int P, typename T>
+TENON_INLINE void ownNext(DepthwiseTile<T> const& tile, int64_t line, int64_t c, int64_t count)
+{
+    Depthwise<T> const& d = tile.work;
+    T* const out = d.out + (tile.row + line * d.window.outWidth) * d.channels;
+    T* const next = c + count < d.channels ? out + c + count : out + P * d.channels;
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i)
+        asm volatile("prefetchw %0" : : "m"(next[i * d.channels]));
+}
+
 template <typename T>
 TENON_INLINE Register biasOf(Depthwise<T> const& d, int64_t c, bool isCut, Mask mask)
 {
@@ -343,8 +356,14 @@ TENON_INLINE void runLines(DepthwiseTile<T> const& tile, int64_t c, int64_t coun
     {
         InputLines const& input = tile.lines[line];
         T const* const* const columns = tile.columns + input.first;
-        if (tile.ahead != 0 && input.count > 0)
-            fetch<P, K, S>(columns, tile.ahead + c);
+        if (tile.ahead != 0)
+        {
+            // Lines have those rows in common that are not their last ones.
+            int64_t const fresh = line == 0 ? input.count : d.window.strideY;
+            for (int64_t i = input.count < fresh ? 0 : input.count - fresh; i < input.count; ++i)
+                fetch<P, K, S>(columns + i * kColumns<P, K, S>, tile.ahead + c);
+            ownNext<P>(tile, line, c, registers * kRegister);
+        }
         for (int64_t at = c; at < c + registers * kRegister; at += kRegister)
         {
             StoredOperands<T> const from{
