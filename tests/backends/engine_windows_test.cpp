@@ -1,4 +1,5 @@
-// Convolutions whose windows the copy engine of Hopper's GPUs fetches, by early and by large tiles.
+// Convolutions whose windows the copy engine of Hopper's GPUs fetches, by early and by large tiles, and those whose
+// windows share the pixels that it fetches.
 #include "backends/cuda_cases.h"
 #include "layers/convolution.h"
 
@@ -93,6 +94,29 @@ TEST_F(EngineWindows, byLargeTiles)
     std::vector<WindowCase> const cases = windowCases();
     for (size_t i = 0; i < cases.size(); ++i)
         expectTiles(cases[i], i == 1 ? DType::kBF16 : DType::kHALF, "large tiles", tactics[i]);
+}
+
+//! Each a kernel of its own: so many positions a warpgroup, by so many parts of the channels.
+TEST_F(EngineWindows, thatSharePixels)
+{
+    constexpr int64_t kOfParts{16}; // Tactics, eight positions more each.
+    EpilogueStep const relu{EpilogueKind::kRelu};
+    EpilogueStep const add{EpilogueKind::kAdd};
+    auto const of = [](std::vector<int64_t> x, int64_t maps, int64_t stride, std::vector<EpilogueStep> steps) {
+        return WindowCase{std::move(x), maps, {3, 3}, {stride, stride}, {1, 1}, {1, 1}, {1, 1}, std::move(steps)};
+    };
+    auto const expectShared = [](WindowCase const& of, DType type, std::vector<int64_t> const& tactics) {
+        expectTiles(of, type, "shared windows", tactics);
+    };
+    expectShared(of({2, 64, 9, 7}, 64, 1, {relu}), DType::kHALF, {0, 3, 6}); // A tile begins anywhere in a line.
+    expectShared(of({1, 128, 15, 14}, 128, 2, {}), DType::kBF16, {1, kOfParts + 2});
+    expectShared(of({3, 256, 7, 7}, 64, 1, {add, relu}), DType::kHALF, {kOfParts, 2 * kOfParts + 3});
+    expectShared(of({2, 512, 5, 4}, 64, 2, {relu}), DType::kHALF, {3 * kOfParts}); // Parts that finish nothing.
+    expectShared(of({5, 64, 1, 2}, 128, 1, {}), DType::kHALF, {1});
+    WindowCase bare = of({1, 192, 6, 31}, 64, 1, {});
+    bare.hasBias = false;
+    expectShared(bare, DType::kBF16, {4});
+    expectShared(of({1, 64, 5, 6}, 72, 1, {}), DType::kHALF, {0}); // Others make what a tile has no maps for.
 }
 
 TEST_F(EngineWindows, singlePixelsByEarlyTiles)

@@ -139,6 +139,7 @@ std::vector<Family> families()
         {"normalized tiles", 0, shared(NormalizedProduct{}), normalized, 20, 128, matrixResult, kRows, {}},
         {"early tiles", 0, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 16, windowResult, kLast, "sm_89"},
         {"large tiles", 3, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 1 << 13, windowResult, kLast, "sm_100"},
+        {"shared windows", 0, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 128, windowResult, kLast, "sm_100"},
         {"image tiles", 0, shared(imageOf()), image, 4, 4,
             [](int64_t rows) {
                 return std::vector<int64_t>{1, 16, rows, 4};
@@ -348,7 +349,7 @@ TEST(KernelFamilies, shapesOfOneFormShareATextAndItsModule)
 //! Kernels whose weights come before they wait hide their launch behind the one in front.
 TEST(KernelFamilies, trialsOfEarlyKernelsAreTakenForWhatRunsSee)
 {
-    std::set<std::string> const early{"early tiles", "normalized tiles", "small tiles", "depthwise"};
+    std::set<std::string> const early{"early tiles", "normalized tiles", "small tiles", "depthwise", "shared windows"};
     for (Family const& family : families())
     {
         SCOPED_TRACE(nameOfFamily(family));

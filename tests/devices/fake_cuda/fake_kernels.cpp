@@ -255,8 +255,8 @@ TENON_FAKE_CUDA int cuFuncGetParamInfo(void* function, size_t index, size_t* off
     return kSuccess;
 }
 
-//! Of matrices with elements of two bytes; what emulated kernels read of a map is the address, columns, rows, and bytes
-//! from row to row.
+//! Of matrices and images with elements of two bytes; what emulated kernels read of a map is the address, extents from
+//! the last axis on, and bytes from each to the next of all but the last axis.
 TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned rank, void* address,
     uint64_t const* extents, uint64_t const* strides, unsigned const* box, unsigned const* elementStrides,
     int interleave, int swizzle, int, int)
@@ -268,18 +268,18 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
     constexpr int kHalf{6};
     constexpr int kBfloat{9};
     constexpr int kSwizzle128{3};
-    bool const isMatrix = rank == 2 && (type == kHalf || type == kBfloat) && extents[0] > 0 && extents[1] > 0;
-    bool const isAligned = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && strides[0] % kGrain == 0
-        && reinterpret_cast<uintptr_t>(map) % 64 == 0;
-    bool const isBox = box[0] == kSwizzled && box[1] > 0 && box[1] <= kMaxBox && elementStrides[0] == 1
-        && elementStrides[1] == 1 && interleave == 0 && swizzle == kSwizzle128;
-    if (!isMatrix || !isAligned || !isBox)
+    bool isRight = (rank == 2 || rank == 4) && (type == kHalf || type == kBfloat)
+        && reinterpret_cast<uintptr_t>(address) % kGrain == 0 && reinterpret_cast<uintptr_t>(map) % 64 == 0
+        && box[0] == kSwizzled && interleave == 0 && swizzle == kSwizzle128;
+    for (unsigned axis = 0; isRight && axis < rank; ++axis)
+        isRight = extents[axis] > 0 && box[axis] > 0 && box[axis] <= kMaxBox && elementStrides[axis] == 1
+            && (axis + 1 == rank || strides[axis] % kGrain == 0);
+    if (!isRight)
         return kInvalidValue;
     std::fill_n(map, 16, 0);
     map[0] = reinterpret_cast<uint64_t>(address);
-    map[1] = extents[0];
-    map[2] = extents[1];
-    map[3] = strides[0];
+    std::copy_n(extents, rank, map + 1);
+    std::copy_n(strides, rank - 1, map + 1 + rank);
     return kSuccess;
 }
 
