@@ -177,6 +177,12 @@ std::optional<int64_t> countOf(Knob knob)
     return text ? countIn(*text, infoOf(knob)) : std::nullopt;
 }
 
+std::string nvtxToolPath()
+{
+    char const* const path = std::getenv("NVTX_INJECTION64_PATH");
+    return path == nullptr ? std::string{} : std::string{path};
+}
+
 std::string cacheFolder()
 {
     static std::string const folder = []() -> std::string {

@@ -56,6 +56,8 @@ std::vector<std::string> knobProblems();
 std::optional<int64_t> countOf(Knob knob);
 //! "1", "on", "true", "yes" are true, "0", "off", "false", "no" false; else the given value.
 bool switchOf(Knob knob, bool standard);
+//! The library of a tool that wants to hear ranges: NVTX's own variable, which tools set. Empty: none.
+std::string nvtxToolPath();
 //! Where this user's caches are, from TENON_CACHE_DIR or below the home folder; empty: nowhere.
 std::string cacheFolder();
 

@@ -1,6 +1,8 @@
 // Trace: spans of builds and runs in a Chrome trace file, where TENON_TRACE names one.
 #pragma once
 
+#include "base/nvtx.h"
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -65,12 +67,13 @@ class Trace
     int32_t mProcess{0};
 };
 
-//! A span from here to the end of the scope; nothing where no trace is wanted.
+//! A span from here to the end of the scope, and a range for a tool; nothing where neither is wanted.
 class TraceScope
 {
   public:
-    TraceScope(std::string_view category, std::string_view name)
-        : mTrace{Trace::active()},
+    TraceScope(std::string_view category, char const* name)
+        : mRange{name},
+          mTrace{Trace::active()},
           mCategory{category}
     {
         if (mTrace == nullptr)
@@ -89,6 +92,7 @@ class TraceScope
     TraceScope& operator=(TraceScope const&) = delete;
 
   private:
+    NvtxScope mRange;
     Trace* mTrace;
     std::string_view mCategory;
     std::string mName;

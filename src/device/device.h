@@ -36,6 +36,50 @@ struct Launch
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
 using StepObserver = std::function<bool(Launch const& launch, double microseconds)>;
 
+//! Hears where a step's work begins and ends: where it is put into a stream of a GPU, by the thread that does so; where
+//! the host does it, by the first thread of those that take part.
+class StepRanges
+{
+  public:
+    virtual ~StepRanges() = default;
+    virtual void begin(Launch const& launch) const noexcept = 0;
+    virtual void end() const noexcept = 0;
+};
+
+//! The range of the step at hand, which is over when the next one begins, or with the scope.
+class OpenRange
+{
+  public:
+    //! Null: nobody hears.
+    explicit OpenRange(StepRanges const* ranges) noexcept
+        : mRanges{ranges}
+    {
+    }
+    ~OpenRange()
+    {
+        end();
+    }
+    OpenRange(OpenRange const&) = delete;
+    OpenRange& operator=(OpenRange const&) = delete;
+    void begin(Launch const& launch) noexcept
+    {
+        end();
+        if (mRanges != nullptr)
+            mRanges->begin(launch);
+        mIsOpen = mRanges != nullptr;
+    }
+    void end() noexcept
+    {
+        if (mIsOpen)
+            mRanges->end();
+        mIsOpen = false;
+    }
+
+  private:
+    StepRanges const* mRanges;
+    bool mIsOpen{false};
+};
+
 //! The stream of builds, loads and measurements: beside all streams of the user's, which it neither waits for nor takes
 //! part in the captures of. Work on it is done when the call returns.
 inline char gApartStream{};
@@ -56,6 +100,9 @@ struct RunOptions
     StepObserver const* observer{nullptr};
     //! The observer only takes times: a device may tell it of steps when many are over, and its answer stops nothing.
     bool timesOnly{false};
+    //! Null: nobody hears. Steps are put there one by one then. Lasts until the call returns; on the host, with an
+    //! observer only.
+    StepRanges const* ranges{nullptr};
     ContinueCheck const* mayContinue{nullptr}; //!< Asked before the first step and between steps.
     //! One of this device's. Null: the run returns when its work is done. Else it may return before; launches, and all
     //! that they point at, must last until the fence is over.

@@ -122,6 +122,7 @@ Result<RunEnd> ContextRunner::launchPart(Segment part, int32_t first, PreparedTa
         .hostThreads = mIsShort ? 1 : mRun->threads,
         .spin = mState.host.spin,
         .observer = mRequest->timer.get(),
+        .ranges = mRequest->ranges,
         .mayContinue = mRequest->mayContinue,
         .listener = mFrame.get(),
         .isContinued = part.first > first};

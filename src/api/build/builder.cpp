@@ -52,8 +52,8 @@ Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const
 Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 {
     BuilderConfig const& config = BuilderConfig::of(given);
-    bool const isTraced = config.settings().profilingVerbosity != ProfilingVerbosity::kNONE;
-    ProgressAdapter progress{config.settings().progressMonitor, threadCheck(), isTraced ? Trace::active() : nullptr};
+    bool const isShown = config.settings().profilingVerbosity != ProfilingVerbosity::kNONE;
+    ProgressAdapter progress{config.settings().progressMonitor, threadCheck(), isShown};
     CancellationScope const scope{[&] { return progress.mayContinue(); }};
     try
     {

@@ -1,8 +1,9 @@
-// ProgressAdapter: hands what the passes and the planner tell of their progress to the user's monitor and to the trace,
-// and asks the user whether the build goes on.
+// ProgressAdapter: hands what the passes and the planner tell of their progress to the user's monitor, to the trace and
+// to a tool's ranges, and asks the user whether the build goes on.
 #pragma once
 
 #include "base/continue_check.h"
+#include "base/nvtx.h"
 #include "base/progress.h"
 #include "base/trace.h"
 
@@ -23,10 +24,12 @@ class ProgressAdapter final : public Progress
 {
   public:
     //! \param check is asked, too; empty: only the monitor is, where there is one
-    ProgressAdapter(nvinfer1::IProgressMonitor* monitor, ContinueCheck check, Trace* trace)
+    //! \param isShown whether phases go to the trace and to a tool's ranges, where there are such
+    ProgressAdapter(nvinfer1::IProgressMonitor* monitor, ContinueCheck check, bool isShown)
         : mMonitor{monitor},
           mCheck{std::move(check)},
-          mTrace{trace}
+          mTrace{isShown ? Trace::active() : nullptr},
+          mNvtx{isShown ? Nvtx::active() : nullptr}
     {
     }
     ~ProgressAdapter() override
@@ -40,7 +43,7 @@ class ProgressAdapter final : public Progress
     {
         finishWait();
         mAsked = Clock::now();
-        mOpen.push_back({phase, Clock::now()});
+        mOpen.push_back({phase, Clock::now(), mNvtx == nullptr ? 0 : mNvtx->start(phase.c_str())});
         if (mMonitor != nullptr)
             mMonitor->phaseStart(phase.c_str(), parent.empty() ? nullptr : parent.c_str(), steps < 1 ? 1 : steps);
     }
@@ -84,6 +87,7 @@ class ProgressAdapter final : public Progress
     {
         std::string name;
         Clock::time_point start;
+        uint64_t range; //!< The tool's number of it.
     };
 
     bool askWithinStep()
@@ -108,6 +112,8 @@ class ProgressAdapter final : public Progress
         mOpen.erase(mOpen.begin() + static_cast<std::ptrdiff_t>(index));
         if (mMonitor != nullptr)
             mMonitor->phaseFinish(phase.name.c_str());
+        if (mNvtx != nullptr)
+            mNvtx->end(phase.range);
         if (mTrace != nullptr)
             mTrace->add({phase.name, "build", phase.start, Clock::now()});
     }
@@ -115,6 +121,7 @@ class ProgressAdapter final : public Progress
     nvinfer1::IProgressMonitor* mMonitor;
     ContinueCheck mCheck;
     Trace* mTrace;
+    Nvtx const* mNvtx;
     std::vector<Phase> mOpen;
     Clock::time_point mAsked{Clock::now()}; //!< When the monitor was last told of something.
     bool mMayContinue{true};

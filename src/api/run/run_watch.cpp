@@ -2,6 +2,7 @@
 #include "api/run/run_watch.h"
 
 #include "base/knobs.h"
+#include "base/nvtx.h"
 #include "layers/debug_tensor.h"
 #include "runtime/device_memory.h"
 
@@ -40,6 +41,39 @@ std::string tensorList(std::span<TensorArg const> tensors)
     }
     return text;
 }
+
+//! A range for each step: the layer's name, and where details are wanted, its kernel.
+class LayerRanges final : public StepRanges
+{
+  public:
+    LayerRanges(Nvtx const& nvtx, Program const& program, bool isDetailed)
+        : mNvtx{nvtx},
+          mProgram{program},
+          mIsDetailed{isDetailed}
+    {
+    }
+    void begin(Launch const& launch) const noexcept override
+    {
+        PlanStep const& step = mProgram.steps[static_cast<size_t>(launch.step)];
+        try
+        {
+            mNvtx.push(mIsDetailed ? fmt::format("{} [{}]", step.name, step.candidate).c_str() : step.name.c_str());
+        }
+        catch (std::exception const&) // No memory for the details.
+        {
+            mNvtx.push(step.name.c_str());
+        }
+    }
+    void end() const noexcept override
+    {
+        mNvtx.pop();
+    }
+
+  private:
+    Nvtx const& mNvtx;
+    Program const& mProgram;
+    bool mIsDetailed;
+};
 
 std::shared_ptr<StepObserver const> timerFor(std::shared_ptr<LayerTimes> times)
 {
@@ -323,11 +357,21 @@ Result<Done> RunWatch::setUnfusedDebugState(bool isOn)
 
 Result<Done> RunWatch::run(Context& context, RunRequest request)
 {
-    if (!mIsAny && Trace::active() == nullptr)
+    Nvtx const* const nvtx = Nvtx::active();
+    if (!mIsAny && Trace::active() == nullptr && nvtx == nullptr)
         return context.run(request);
     WatchSettings now = settings(); // A callback or another thread may set others, for the next run.
-    bool const isCapturing = context.engine().device().isCapturing(request.stream);
-    bool const isObserved = now.hasObserver(isCapturing, request.isSynchronous);
+    Device const& device = context.engine().device();
+    bool const isCapturing = device.isCapturing(request.stream);
+    bool const hasRanges = nvtx != nullptr && now.verbosity != Verbosity::kNONE;
+    // The host's steps have ranges as they run, a GPU's as they are put into its stream.
+    bool const isObserved =
+        now.hasObserver(isCapturing, request.isSynchronous) || (hasRanges && device.runsHostCode() && !isCapturing);
+    std::optional<LayerRanges> ranges;
+    if (hasRanges)
+        ranges.emplace(*nvtx, context.engine().program(), now.verbosity == Verbosity::kDETAILED);
+    request.ranges = ranges ? &*ranges : nullptr;
+    NvtxScope const whole{hasRanges ? (now.name.empty() ? "enqueue" : now.name.c_str()) : nullptr};
     IProfiler const* const profiler = now.profiler;
     std::shared_ptr<LayerTimes> times;
     if (profiler != nullptr && (!now.emitsProfile || isCapturing))

@@ -21,7 +21,8 @@ TeamRun::TeamRun(std::span<Launch const> launches, RunOptions const& options, Ru
       mFailure{failure},
       mTeam{team},
       mBoard{team.spin()},
-      mCheck{options.mayContinue}
+      mCheck{options.mayContinue},
+      mRange{options.observer == nullptr ? nullptr : options.ranges}
 {
     for (std::atomic<uint64_t>& end : mEnds)
         end.store(UINT64_MAX, std::memory_order_relaxed);
@@ -46,6 +47,7 @@ Result<Done> TeamRun::run()
 void TeamRun::runAlone()
 {
     Clock::time_point const start = Clock::now();
+    mRange.begin(mLaunches[mNext]);
     for (Lane lane; lane.stage < step(mNext).stages(1) && !isStoppedAfter(mNext); ++lane.stage)
         runStep(mNext, lane, 0);
     observe(mNext, start);
@@ -171,6 +173,7 @@ void TeamRun::begin(size_t at)
     mRound = {.first = at, .last = at + 1};
     if (mOptions.observer != nullptr)
         mStart = Clock::now();
+    mRange.begin(mLaunches[at]);
     beginRegion(at);
     if (mRound.groups.count == 0 && !beginChain(at))
     {
@@ -287,6 +290,7 @@ void TeamRun::runStep(size_t at, Lane const& lane, size_t group)
 void TeamRun::observe(size_t at, Clock::time_point start)
 {
     double const microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    mRange.end();
     if (mOptions.observer != nullptr && !isStoppedAfter(at) && !(*mOptions.observer)(mLaunches[at], microseconds))
         stop(endOf(at), 0);
 }

@@ -50,9 +50,11 @@ class RefDevice final : public HostDevice
     {
         using Clock = std::chrono::steady_clock;
         PacedCheck check{options.mayContinue};
+        OpenRange range{options.observer == nullptr ? nullptr : options.ranges};
         for (Launch const& launch : launches)
         {
             Clock::time_point const start = Clock::now();
+            range.begin(launch);
             Result<Done> done = hostPrepared(*launch.prepared).runAlone(launch.call);
             if (!done)
             {
@@ -60,6 +62,7 @@ class RefDevice final : public HostDevice
                 return std::move(done).error();
             }
             std::chrono::duration<double, std::micro> const spent = Clock::now() - start;
+            range.end();
             if (options.observer != nullptr && !(*options.observer)(launch, spent.count()))
                 break;
             if (check.mustStop())

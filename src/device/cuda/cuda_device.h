@@ -106,8 +106,8 @@ class CudaDevice final : public Device
     Result<Done> open(int32_t index);
     void* streamOf(void* stream) const noexcept;
     Result<Done> copy(void* to, void const* from, size_t bytes, void* stream);
-    Result<Done> enqueue(
-        std::span<Launch const> launches, void* stream, cuda::RunState& state, RunFailure& failure) const;
+    Result<Done> enqueue(std::span<Launch const> launches, void* stream, cuda::RunState& state, RunFailure& failure,
+        StepRanges const* ranges = nullptr) const;
     //! Steps that have been launched like this before as one graph.
     Result<Done> enqueueReplayed(
         std::span<Launch const> launches, void* stream, cuda::RunState& state, RunFailure& failure) const;

@@ -63,20 +63,23 @@ Result<Done> CudaDevice::enqueueHostSteps(std::span<Launch const> launches, void
     return Done{};
 }
 
-Result<Done> CudaDevice::enqueue(
-    std::span<Launch const> launches, void* stream, RunState& state, RunFailure& failure) const
+Result<Done> CudaDevice::enqueue(std::span<Launch const> launches, void* stream, RunState& state, RunFailure& failure,
+    StepRanges const* ranges) const
 {
+    OpenRange range{ranges};
     for (size_t i = 0; i < launches.size();)
     {
         size_t end = i;
-        while (end < launches.size() && launches[end].place == Place::kHost)
+        while (end < launches.size() && launches[end].place == Place::kHost && (ranges == nullptr || end == i))
             ++end;
+        range.begin(launches[i]);
         Result<Done> done{Done{}};
         if (end > i)
             done = enqueueHostSteps(launches.subspan(i, end - i), stream, state);
         else
             done = cudaPrepared(*launches[end++].prepared)
                        .launch({*this, mApi, stream, launches[i].call, state.hasHostSteps ? state.stop.device : 0});
+        range.end();
         if (!done)
         {
             failure = {launches[i].step, done.error()};
@@ -139,7 +142,9 @@ Result<RunEnd> CudaDevice::begin(std::span<Launch const> launches, RunOptions co
     CudaFence& fence, RunFailure& failure) const
 {
     RunState& state = *TENON_TRY(fence.begin(options));
-    Result<Done> const done = enqueueReplayed(launches, stream, state, failure);
+    Result<Done> const done = options.ranges == nullptr
+        ? enqueueReplayed(launches, stream, state, failure)
+        : enqueue(launches, stream, state, failure, options.ranges); // A graph of many layers would have one range.
     TENON_TRY(fence.mark(stream)); // Also where a step could not be put there: those before it run.
     if (!done)
         return done.error();
@@ -170,7 +175,7 @@ Result<RunEnd> CudaDevice::record(std::span<Launch const> launches, RunOptions c
         static_cast<void>(mApi.cuUserObjectRelease(object, 1));
         return noted(code, "cuGraphRetainUserObject");
     }
-    TENON_TRY(enqueue(launches, options.stream, state, failure));
+    TENON_TRY(enqueue(launches, options.stream, state, failure, options.ranges));
     return RunEnd::kLater;
 }
 
@@ -344,7 +349,7 @@ Result<RunEnd> CudaDevice::runTimed(
         Result<Done> done = clock.mark(0, stream);
         for (size_t i = 0; i < part.size() && done; ++i)
         {
-            done = enqueue(part.subspan(i, 1), stream, state, failure);
+            done = enqueue(part.subspan(i, 1), stream, state, failure, options.ranges);
             if (done)
                 done = clock.mark(i + 1, stream);
         }
