@@ -5,8 +5,10 @@
 #include "base/layout.h"
 #include "ir/fusion_limits.h"
 
+#include <charconv>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenon
@@ -36,8 +38,9 @@ struct TargetRates
 
 struct Target
 {
-    std::string device;       //!< Kind of device, as the plan's program names it: "cpu".
-    std::string architecture; //!< What machine code for it is made for: "x86-64", "sm_90".
+    std::string device;        //!< Kind of device, as the plan's program names it: "cpu".
+    std::string architecture;  //!< What machine code for it is made for: "x86-64", "sm_90".
+    bool bindsPrograms{false}; //!< Programs are for the architecture: another one may lack what their kernels need.
     TargetLimits limits;
     TargetRates rates;
     CopyCosts reorder;  //!< Of a tensor into another layout; bytes are those read and those written.
@@ -48,5 +51,15 @@ struct Target
     std::vector<Layout> layouts{Layout::kLinear};
     FusionLimits fusion;
 };
+
+//! 90 of "sm_90"; 0 where the name has no number there.
+inline int32_t architectureNumber(std::string_view name) noexcept
+{
+    constexpr std::string_view kPrefix{"sm_"};
+    int32_t number{0};
+    if (name.starts_with(kPrefix))
+        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+    return number;
+}
 
 } // namespace tenon

@@ -98,6 +98,7 @@ std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
             .target = cudaTarget,
             .device = devices.cuda,
             .unpack = unpackCudaWeight,
+            .portableTarget = cudaPortableTarget,
             .libraries = cudaLibraries},
     };
 }

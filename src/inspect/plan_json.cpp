@@ -180,6 +180,8 @@ std::string planJson(Plan const& plan, int64_t fileBytes, RuleSentences const& s
             steps.push_back(stepOf(plan, program, i));
         json["programs"].push_back(
             {{"device", program.device}, {"steps", std::move(steps)}, {"memory", memoryOf(plan, program)}});
+        if (!program.architecture.empty())
+            json["programs"].back()["architecture"] = program.architecture;
     }
     json["decisions"] = Json::array();
     Json rules = Json::object();

@@ -3,6 +3,8 @@
 
 #include "base/cancellation.h"
 
+#include "NvInfer.h"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -395,10 +397,13 @@ Result<Done> checkPlan(Plan const& plan)
     TENON_TRY(checkGraph(plan));
     if (plan.refit)
         TENON_TRY(checkRefit(plan));
+    if (plan.compatibility < 0 || plan.compatibility >= nvinfer1::EnumMax<nvinfer1::HardwareCompatibilityLevel>())
+        return badArgument("hardware compatibility level {} does not exist", plan.compatibility);
     std::set<std::string_view> devices;
     for (Program const& program : plan.programs)
     {
         TENON_TRY(checkText(program.device, "the device of a program"));
+        TENON_TRY(checkText(program.architecture, "the architecture of a program"));
         if (program.device.empty() || !devices.insert(program.device).second)
             return badArgument("plan has two programs for device '{}', or one for none", program.device);
         auto checked = checkProgram(plan, program);

@@ -214,6 +214,7 @@ struct Plan
     std::shared_ptr<void const> blob;         //!< Keeps that memory alive; null while building.
     bool keepsEntriesApart{false};            //!< Of a batch, to the last bit (kDISTRIBUTIVE_INDEPENDENCE).
     bool streamsWeights{false};               //!< Weights may leave memory between the steps that read them.
+    int32_t compatibility{0};                 //!< Which other GPUs the programs run on: a HardwareCompatibilityLevel.
     std::shared_ptr<PagedMemory const> pages; //!< What the blob stands in where they do; else null.
 };
 

@@ -177,6 +177,7 @@ struct Program
     std::vector<PlanTensor> tensors;
     std::vector<PlanStep> steps;
     std::vector<PlanControl> controls; //!< By first step.
+    std::string architecture{}; //!< That its kernels were chosen for; empty: they run on every device of the kind.
 };
 
 } // namespace tenon

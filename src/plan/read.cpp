@@ -65,6 +65,7 @@ class Reader
         }));
         plan.debugsUnfused = x.debugs_unfused();
         plan.keepsEntriesApart = x.entries_apart();
+        plan.compatibility = x.compatibility();
         if (x.refit() != nullptr)
             plan.refit = TENON_TRY(read(*x.refit()));
         plan.blob = owner;
@@ -319,6 +320,7 @@ class Reader
         program.tensors = TENON_TRY(tablesOf<PlanTensor>(x.tensors(), [&](auto const& y) { return read(y); }));
         program.steps = TENON_TRY(tablesOf<PlanStep>(x.steps(), [&](auto const& y) { return read(y); }));
         program.controls = TENON_TRY(tablesOf<PlanControl>(x.controls(), [&](auto const& y) { return read(y); }));
+        program.architecture = stringOf(x.architecture());
         return program;
     }
 

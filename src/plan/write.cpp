@@ -113,7 +113,7 @@ class Writer
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
             static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies, refit,
-            plan.keepsEntriesApart));
+            plan.keepsEntriesApart, plan.compatibility));
         cancellationPoint();
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
@@ -295,7 +295,8 @@ class Writer
         auto const controls = x.controls.empty()
             ? fb::Offset<fb::Vector<fb::Offset<stored::Control>>>{}
             : tables<stored::Control>(x.controls, [&](PlanControl const& y) { return write(y); });
-        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps, controls);
+        auto const architecture = x.architecture.empty() ? fb::Offset<fb::String>{} : text(x.architecture);
+        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps, controls, architecture);
     }
 
     fb::FlatBufferBuilder mOut{1 << 16};

@@ -47,6 +47,8 @@ struct ProgramParts
           decisions{decisionLog}
     {
         program.device = from.target.device;
+        if (from.target.bindsPrograms)
+            program.architecture = from.target.architecture;
         program.symbols = std::move(symbols);
     }
     ProgramSource const& source;

@@ -88,6 +88,8 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     before->notes = {{"sum", "a note"}, {"relu", ""}};
     before->debugsUnfused = true;
     before->keepsEntriesApart = true;
+    before->compatibility = 2;
+    before->programs[0].architecture = "sm_90";
     auto const after = readCopy(written(*before));
     ASSERT_TRUE(after) << after.error().message;
     ASSERT_EQ(after->notes.size(), 2U);
@@ -96,11 +98,15 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     EXPECT_EQ(after->notes[1].layer, "relu");
     EXPECT_TRUE(after->debugsUnfused);
     EXPECT_TRUE(after->keepsEntriesApart);
+    EXPECT_EQ(after->compatibility, 2);
+    EXPECT_EQ(after->programs[0].architecture, "sm_90");
     auto const without = readCopy(plain);
     ASSERT_TRUE(without);
     EXPECT_TRUE(without->notes.empty());
     EXPECT_FALSE(without->debugsUnfused);
     EXPECT_FALSE(without->keepsEntriesApart);
+    EXPECT_EQ(without->compatibility, 0);
+    EXPECT_EQ(without->programs[0].architecture, "");
 }
 
 //! A plan whose one weight can be replaced; its source graph is its portable one.
@@ -466,6 +472,7 @@ TEST(Plan, liesAreRefusedWithAReason)
         {"stands twice", [](Plan& p) { p.programs[0].tensors[1].index = 0; }},
         {"not an input", [](Plan& p) { p.programs[0].symbols[0].source = 2; }},
         {"two programs", [](Plan& p) { p.programs.push_back(p.programs[0]); }},
+        {"compatibility level 3", [](Plan& p) { p.compatibility = 3; }},
         {"no step writes output", [&](Plan& p) { p.programs[0].steps.pop_back(); }},
         {"memory sizes", [](Plan& p) { p.memoryPerProfile = {-1}; }},
         {"zero byte", [](Plan& p) { p.networkName = std::string("a\0b", 3); }},

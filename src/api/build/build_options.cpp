@@ -127,8 +127,9 @@ std::optional<DType> narrowType(BuilderConfig const& config, TypeSet fastTypes)
     return std::nullopt;
 }
 
-Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet fastTypes)
+Result<Done> checkOptions(Log const& log, BuilderConfig const& config, Target const& target)
 {
+    TypeSet const fastTypes = target.rates.fastTypes;
     TENON_TRY(checkKind(config));
     TENON_TRY(checkDeviceTypes(log, config));
     warnOfTypes(log, config, fastTypes);
@@ -143,7 +144,7 @@ Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet f
             // Nearly every program sets the workspace, and misses nothing: no warning.
             each.pool == MemoryPoolType::kWORKSPACE ? log.info(note) : log.warning(note);
         }
-    if (config.settings().hardwareCompatibilityLevel != HardwareCompatibilityLevel::kNONE)
+    if (config.settings().hardwareCompatibilityLevel != HardwareCompatibilityLevel::kNONE && !target.bindsPrograms)
         log.warning("IBuilderConfig::setHardwareCompatibilityLevel: no effect: the levels are about GPUs, for which a "
                     "plan holds no code, and a plan runs on every CPU whose instructions it was built for");
     return Done{};

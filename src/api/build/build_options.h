@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/build/builder_config.h"
+#include "backend/target.h"
 #include "base/type_set.h"
 
 #include <optional>
@@ -10,8 +11,8 @@
 namespace tenon::api
 {
 
-//! `fastTypes`: those that the device multiplies faster than float32.
-Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet fastTypes);
+//! By what the plan is made for.
+Result<Done> checkOptions(Log const& log, BuilderConfig const& config, Target const& target);
 //! What weakly typed layers may round to by the configuration, where the device is faster with it.
 std::optional<DType> narrowType(BuilderConfig const& config, TypeSet fastTypes);
 

@@ -5,6 +5,7 @@
 #include "api/build/calibration.h"
 #include "api/build/graph_request.h"
 #include "api/build/kept_times.h"
+#include "api/build/plan_again.h"
 #include "api/build/profile_stream.h"
 #include "api/build/progress_adapter.h"
 #include "api/build/tactic_sources.h"
@@ -227,6 +228,8 @@ void markPlan(Network const& network, BuilderConfig const& config, Plan& plan)
     plan.debugsUnfused = network.debugsUnfused();
     plan.keepsEntriesApart = config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE);
     plan.streamsWeights = config.has(BuilderFlag::kWEIGHT_STREAMING);
+    if (!plan.programs.front().architecture.empty())
+        plan.compatibility = static_cast<int32_t>(config.settings().hardwareCompatibilityLevel);
     if (config.settings().profilingVerbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();
 }
@@ -343,12 +346,13 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     Log const& log = network.reporting().log();
     progress.phaseStart(kBuildPhase, "", 4);
     TENON_TRY(checkProfileStream(*mDevice.device, config));
-    TENON_TRY(checkOptions(log, config, mDevice.target().rates.fastTypes));
+    HardwareCompatibilityLevel const level = config.settings().hardwareCompatibilityLevel;
+    Target target = TENON_TRY(targetFor(mDevice, level));
+    TENON_TRY(checkOptions(log, config, target));
     TENON_TRY(checkPrecisions(network, config));
     std::vector<PlanCode> libraries;
     for (std::string const& path : config.settings().pluginsToSerialize)
         libraries.push_back(TENON_TRY(storedLibrary(path)));
-    Target target = mDevice.target();
     target.rates.hasTf32 = target.rates.hasTf32 && config.has(BuilderFlag::kTF32);
     bool const isTimed = choosesByTime(mDevice, config);
     GraphRequest request = graphRequest(config, mDevice.device, isTimed);

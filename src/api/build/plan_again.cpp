@@ -8,6 +8,7 @@
 #include "layers/layer_table.h"
 #include "layers/plugin.h"
 #include "passes/runner.h"
+#include "plan/lookup.h"
 #include "planner/planner.h"
 #include "planner/read_graph.h"
 #include "plugins/registry.h"
@@ -38,7 +39,38 @@ std::string devicesOf(Plan const& plan)
     return names.empty() ? "none" : names;
 }
 
+//! Custom layers that were compiled cannot be made again: the driver decides whether their code runs.
+bool hasCompiledLayers(Plan const& plan)
+{
+    return std::ranges::any_of(plan.code, [](PlanCode const& code) { return code.form != CodeForm::kPluginLibrary; });
+}
 } // namespace
+
+Result<Target> targetFor(DeviceChoice const& device, nvinfer1::HardwareCompatibilityLevel level)
+{
+    bool const isPortable = level == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS;
+    if (isPortable && device.backend->portableTarget != nullptr)
+        return device.backend->portableTarget(device.index);
+    return device.target();
+}
+
+std::optional<std::string> whyPlannedAgain(Plan const& plan, DeviceChoice const& device)
+{
+    Program const* const program = programFor(plan, device.device->name());
+    if (program == nullptr)
+        return fmt::format("holds programs for {} and none for device '{}'", devicesOf(plan), device.device->name());
+    if (program->architecture.empty() || hasCompiledLayers(plan))
+        return std::nullopt;
+    std::string const own = device.target().architecture;
+    bool const isPortable =
+        plan.compatibility == static_cast<int32_t>(nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS);
+    bool const runs = program->architecture == own
+        || (isPortable && architectureNumber(own) >= architectureNumber(program->architecture));
+    if (runs)
+        return std::nullopt;
+    return fmt::format("was made for {}{}, and device '{}' is of {}", program->architecture,
+        isPortable ? " and newer" : "", device.name(), own);
+}
 
 Result<LayerPtr> storedLayer(PlanNode const& node, PluginSource const* plugins)
 {
@@ -112,8 +144,8 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
 {
     TraceScope const traced{"load", "Planning Again"};
     auto const start = std::chrono::steady_clock::now();
-    log.info(fmt::format("the plan holds programs for {} and none for device '{}': it is planned again",
-        devicesOf(stored), device.device->name()));
+    log.info(fmt::format("the plan {}: it is planned again",
+        whyPlannedAgain(stored, device).value_or("is wanted for this device alone")));
     BackendEntry const* const packer = packerOf(stored);
     TENON_TRY(checkPlugins(stored, plugins));
     TENON_TRY(checkEntries(stored, device));

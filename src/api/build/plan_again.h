@@ -8,8 +8,19 @@
 #include "plan/plan.h"
 #include "planner/planner.h"
 
+#include "NvInfer.h"
+
+#include <optional>
+#include <string>
+
 namespace tenon::api
 {
+
+//! What plans of this level of compatibility are made for on the device.
+Result<Target> targetFor(DeviceChoice const& device, nvinfer1::HardwareCompatibilityLevel level);
+
+//! Why the plan has to be planned again for the device, as the end of a sentence about it; none: its program runs there.
+std::optional<std::string> whyPlannedAgain(Plan const& plan, DeviceChoice const& device);
 
 //! A plan for the device alone, made from the portable graph: fusions that the device has no kernels for are undone,
 //! then it is optimized and planned as a network is. Logs why. Its weights share the memory of `stored` where they can.

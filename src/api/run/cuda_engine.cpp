@@ -52,7 +52,7 @@ Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
     std::shared_ptr<Plan> plan = stored.plan;
     if (request.openLibraries)
         TENON_TRY(request.openLibraries(*plan));
-    bool const isMade = programFor(*plan, request.device.device->name()) != nullptr;
+    bool const isMade = !whyPlannedAgain(*plan, request.device);
     if (!isMade)
         plan = std::make_shared<Plan>(
             TENON_TRY(planAgain(*plan, request.device, request.plugins, request.reporting.log())));
@@ -462,7 +462,7 @@ char const* CudaEngine::getIOTensorName(int32_t index) const noexcept
 
 HardwareCompatibilityLevel CudaEngine::getHardwareCompatibilityLevel() const noexcept
 {
-    return HardwareCompatibilityLevel::kNONE;
+    return static_cast<HardwareCompatibilityLevel>(mEngine->plan().compatibility); // checkPlan has seen it.
 }
 
 int32_t CudaEngine::getNbAuxStreams() const noexcept

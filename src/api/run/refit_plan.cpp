@@ -117,7 +117,8 @@ Result<Plan> planSource(
     auto const layer = [&](PlanNode const& node) { return storedLayer(node, request.plugins); };
     BackendEntry const* const packer = packerOf(request.plan);
     Graph graph = TENON_TRY(readGraph(source, {layer, packer == nullptr ? nullptr : packer->unpack}));
-    Target const target = request.device.target();
+    Target const target = TENON_TRY(
+        targetFor(request.device, static_cast<nvinfer1::HardwareCompatibilityLevel>(request.plan.compatibility)));
     PlanOptions planning = planOptionsOf(request.plan);
     planning.followed = &program;
     planning.threads = request.threads;

@@ -17,6 +17,8 @@ Backend cudaBackend();
 Result<int32_t> probeCuda();
 //! What plans for a GPU are made for, as its driver describes it.
 Target cudaTarget(int32_t index);
+//! The same for programs that all GPUs of compute capability 8.0 and newer run.
+Result<Target> cudaPortableTarget(int32_t index);
 //! The files of NVRTC, cuBLASLt and cuDNN as they are loaded here: what has been measured holds for them.
 std::string cudaLibraries();
 //! The device "cuda", "cuda:1" and so on.

@@ -100,13 +100,15 @@ void addCudaHostKernels(std::span<KernelEntry const> kernels)
         device->addHostKernels(kernels);
 }
 
-//! Rates are rough: a tenth of a multiprocessor's peak for arithmetic, and memory of the kind that such GPUs have.
-Target cudaTarget(int32_t index)
+namespace
 {
-    CudaModel const model = modelOf(index);
+//! Rates are rough: a tenth of a multiprocessor's peak for arithmetic, and memory of the kind that such GPUs have.
+Target targetOfModel(CudaModel const& model)
+{
     Target target;
     target.device = "cuda";
     target.architecture = model.architecture();
+    target.bindsPrograms = true;
     target.limits.alignment = 256;
     double const bytesPerMicrosecond = model.major >= 9 ? 2e6 : model.major >= 8 ? 8e5 : 3e5;
     target.rates = {.startMicroseconds = 3.0,
@@ -151,6 +153,24 @@ Target cudaTarget(int32_t index)
         target.fusion.quantizedGrain = 16;
     }
     return target;
+}
+} // namespace
+
+Target cudaTarget(int32_t index)
+{
+    return targetOfModel(modelOf(index));
+}
+
+Result<Target> cudaPortableTarget(int32_t index)
+{
+    constexpr int32_t kAmpere{8};
+    CudaModel model = modelOf(index);
+    if (model.major < kAmpere)
+        return badConfig(
+            "HardwareCompatibilityLevel::kAMPERE_PLUS: this GPU is of {}, which is older", model.architecture());
+    model.major = kAmpere;
+    model.minor = 0;
+    return targetOfModel(model);
 }
 
 Result<std::shared_ptr<Constant const>> unpackCudaWeight(

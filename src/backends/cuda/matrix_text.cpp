@@ -213,12 +213,7 @@ std::string_view matrixText() noexcept
 
 int32_t majorOf(Target const& target) noexcept
 {
-    constexpr std::string_view kPrefix{"sm_"};
-    std::string_view const name = target.architecture;
-    int32_t both{0}; // Major and minor, one digit.
-    if (name.starts_with(kPrefix))
-        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), both);
-    return both / 10;
+    return architectureNumber(target.architecture) / 10; // Behind it the minor one, a digit.
 }
 
 } // namespace tenon::cuda

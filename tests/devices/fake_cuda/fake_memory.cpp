@@ -231,17 +231,28 @@ TENON_FAKE_CUDA int cuDeviceTotalMem_v2(size_t* bytes, int)
     return kSuccess;
 }
 
+//! Of the GPU: TENON_FAKE_CAPABILITY, two digits.
+static int fakeCapability()
+{
+    static int const capability = [] {
+        char const* const wanted = std::getenv("TENON_FAKE_CAPABILITY");
+        return wanted == nullptr ? 90 : std::atoi(wanted);
+    }();
+    return capability;
+}
+
 TENON_FAKE_CUDA int cuDeviceGetAttribute(int* value, int attribute, int)
 {
     TENON_FAKE_ENTER_ALONE(cuDeviceGetAttribute);
+    int const sharedKiB = fakeCapability() >= 90 ? 227 : fakeCapability() >= 80 ? 99 : 64;
     switch (attribute)
     {
     case 16: *value = 2; break; // Few, so that grids stay small.
     case 38: *value = 50 << 20; break;
     case 41: *value = 1; break;
-    case 75: *value = 9; break;
-    case 76: *value = 0; break;
-    case 97: *value = 227 << 10; break;
+    case 75: *value = fakeCapability() / 10; break;
+    case 76: *value = fakeCapability() % 10; break;
+    case 97: *value = sharedKiB << 10; break;
     default: *value = 1024; break;
     }
     return kSuccess;

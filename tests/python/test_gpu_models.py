@@ -1,0 +1,115 @@
+"""Plans of one GPU model on another, on the fake driver: planned again where their kernels are not for it."""
+
+import pathlib
+
+import pytest
+from fake_gpu import needs_fake_gpu, on_fake_gpu
+
+pytestmark = needs_fake_gpu
+
+COMMON = """
+import numpy as np
+import tensorrt as trt
+
+LINES = []
+
+class Recorder(trt.ILogger):
+    def log(self, severity, message):
+        LINES.append(message)
+
+LOGGER = Recorder()
+RANDOM = np.random.default_rng(3)
+WEIGHTS = RANDOM.integers(-4, 5, (32, 48)).astype(np.float32)
+X = RANDOM.integers(-4, 5, (8, 32)).astype(np.float32)
+"""
+
+BUILD = (
+    COMMON
+    + """
+builder = trt.Builder(LOGGER)
+network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+half = {half}
+dtype = trt.float16 if half else trt.float32
+weights = WEIGHTS.astype(np.float16) if half else WEIGHTS
+x = network.add_input("x", dtype, (8, 32))
+right = network.add_constant((32, 48), weights).get_output(0)
+if not half:
+    one = network.add_constant((), np.ones((), np.float32)).get_output(0)
+    def rounded(tensor):
+        numbers = network.add_quantize(tensor, one, trt.int8).get_output(0)
+        return network.add_dequantize(numbers, one, trt.float32).get_output(0)
+    x, right = rounded(x), rounded(right)
+product = network.add_matrix_multiply(x, trt.MatrixOperation.NONE, right, trt.MatrixOperation.NONE)
+y = network.add_activation(product.get_output(0), trt.ActivationType.RELU).get_output(0)
+y.name = "y"
+network.mark_output(y)
+config = builder.create_builder_config()
+config.hardware_compatibility_level = trt.HardwareCompatibilityLevel.{level}
+plan = builder.build_serialized_network(network, config)
+if plan is None:
+    print("\\n".join(LINES))
+else:
+    open({path!r}, "wb").write(bytes(plan))
+"""
+)
+
+LOAD = (
+    COMMON
+    + """
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
+context = engine.create_execution_context()
+dtype = np.float16 if engine.get_tensor_dtype("x") == trt.float16 else np.float32
+x = tenon.DeviceArray.of(engine, X.astype(dtype))
+y = tenon.DeviceArray(engine, (8, 48), dtype)
+context.set_tensor_address("x", x)
+context.set_tensor_address("y", y)
+assert context.execute_async_v3(0)
+assert np.array_equal(y.numpy().astype(np.float32), np.maximum(X @ WEIGHTS, 0))
+print("\\n".join(line for line in LINES if "planned again" in line))
+print(engine.hardware_compatibility_level.name)
+saved = bytes(engine.serialize())
+LINES.clear()
+assert trt.Runtime(LOGGER).deserialize_cuda_engine(saved) is not None
+assert not any("planned again" in line for line in LINES), LINES
+"""
+)
+
+
+def built(path: pathlib.Path, capability: int, level: str = "NONE", half: bool = True) -> str:
+    return on_fake_gpu(BUILD.format(path=str(path), level=level, half=half), capability)
+
+
+def loaded(path: pathlib.Path, capability: int) -> str:
+    return on_fake_gpu(LOAD.format(path=str(path)), capability)
+
+
+@pytest.mark.parametrize("level", ("NONE", "SAME_COMPUTE_CAPABILITY"))
+def test_a_plan_of_the_same_capability_runs_as_it_is(tmp_path: pathlib.Path, level: str) -> None:
+    built(tmp_path / "plan", 90, level)
+    assert loaded(tmp_path / "plan", 90).split() == [level]
+
+
+@pytest.mark.parametrize("half", (True, False), ids=("half", "int8"))
+@pytest.mark.parametrize("made,here", ((90, 86), (90, 75), (86, 90)))
+def test_one_of_another_capability_is_planned_again(tmp_path: pathlib.Path, made: int, here: int, half: bool) -> None:
+    """Products by warpgroups and in int8 among them, which another GPU may not have."""
+    built(tmp_path / "plan", made, half=half)
+    said = loaded(tmp_path / "plan", here)
+    assert f"the plan was made for sm_{made}, and device 'cuda' is of sm_{here}: it is planned again" in said
+    assert said.split()[-1] == "NONE"
+
+
+def test_one_for_ampere_and_newer_runs_there_as_it_is(tmp_path: pathlib.Path) -> None:
+    built(tmp_path / "plan", 90, "AMPERE_PLUS")
+    for here in (80, 86, 90):
+        assert loaded(tmp_path / "plan", here).split() == ["AMPERE_PLUS"]
+    said = loaded(tmp_path / "plan", 75)
+    assert "the plan was made for sm_80 and newer, and device 'cuda' is of sm_75: it is planned again" in said
+
+
+def test_an_older_gpu_builds_none_for_ampere_and_newer(tmp_path: pathlib.Path) -> None:
+    said = built(tmp_path / "plan", 75, "AMPERE_PLUS")
+    assert "HardwareCompatibilityLevel::kAMPERE_PLUS: this GPU is of sm_75, which is older" in said
+    assert not (tmp_path / "plan").exists()
