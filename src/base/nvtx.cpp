@@ -90,6 +90,11 @@ struct NvtxState
     std::string problem;
 };
 
+std::string notAttached(std::string const& path, std::string const& why)
+{
+    return "NVTX_INJECTION64_PATH: the tool '" + path + "' is not attached: " + why;
+}
+
 //! Tools leave their library where it is for as long as the process lives.
 NvtxState attachNvtx()
 {
@@ -101,13 +106,14 @@ NvtxState attachNvtx()
     if (library == nullptr)
     {
         char const* const why = ::dlerror();
-        return {false, why == nullptr ? "it cannot be opened" : why};
+        return {false, notAttached(path, why == nullptr ? "it cannot be opened" : why)};
     }
     auto const initialize = reinterpret_cast<Initialize>(::dlsym(library, "InitializeInjectionNvtx2"));
     if (initialize != nullptr && initialize(&nvtxExports) != 0)
         return {true, {}};
     ::dlclose(library);
-    return {false, initialize == nullptr ? "it has no InitializeInjectionNvtx2" : "it refuses this process"};
+    return {false,
+        notAttached(path, initialize == nullptr ? "it has no InitializeInjectionNvtx2" : "it refuses this process")};
 }
 
 NvtxState const& nvtxState()

@@ -40,7 +40,7 @@ class Nvtx
   public:
     //! Null where no tool is attached. The first question attaches the one that NVTX_INJECTION64_PATH names.
     static Nvtx const* active() noexcept;
-    //! Why the library that is named there is not attached; empty: it is, or none is named.
+    //! A sentence on why the library that is named there is not attached; empty: it is, or none is named.
     static std::string const& problem() noexcept;
 
     //! Ranges of the calling thread, one in the other.

@@ -656,3 +656,24 @@ def test_T8_every_tensor_of_a_model_is_what_onnx_runtime_computes(marked: str) -
         for name, values in listener.told:
             np.testing.assert_allclose(values, wanted[name], 1e-3, 1e-4, err_msg=name)
         np.testing.assert_allclose(y, wanted["y"], 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("path", ["/nowhere/libtool.so", "libm.so.6"])
+def test_a_tool_that_cannot_be_attached_is_told_of(path: str) -> None:
+    script = (
+        "import tensorrt as trt\n"
+        "logger = trt.Logger(trt.Logger.WARNING)\n"
+        "print(trt.Builder(logger).create_network(0) is not None, trt.Runtime(logger) is not None)\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"NVTX_INJECTION64_PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert process.stdout.endswith("True True\n")
+    told = [line for line in (process.stdout + process.stderr).splitlines() if "NVTX_INJECTION64_PATH" in line]
+    assert len(told) == 2, process.stderr
+    assert all(f"the tool '{path}' is not attached: " in line for line in told)

@@ -11,6 +11,7 @@
 #include "api/run/cuda_engine.h"
 
 #include "base/cancellation.h"
+#include "base/nvtx.h"
 
 namespace tenon::api
 {
@@ -37,6 +38,8 @@ Builder::Builder(ILogger& logger, DeviceChoice device)
       mDevice{std::move(device)}
 {
     mReporting.log().info(describe(mDevice));
+    if (std::string const& problem = Nvtx::problem(); !problem.empty())
+        mReporting.log().warning(problem);
 }
 
 Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const* address) const

@@ -5,6 +5,7 @@
 #include "api/flags.h"
 #include "api/plugins/plugin_registry.h"
 #include "base/explanation.h"
+#include "base/nvtx.h"
 #include "plan/format.h"
 #include "plan/paged_memory.h"
 #include "plan/plan_memory.h"
@@ -98,6 +99,8 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
       mDevice{std::move(device)}
 {
     mReporting.log().info(describe(mDevice));
+    if (std::string const& problem = Nvtx::problem(); !problem.empty())
+        mReporting.log().warning(problem);
 }
 
 bool Runtime::mayPageWeights() const noexcept
