@@ -3,8 +3,6 @@
 
 #include "base/cancellation.h"
 
-#include "NvInfer.h"
-
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -397,7 +395,7 @@ Result<Done> checkPlan(Plan const& plan)
     TENON_TRY(checkGraph(plan));
     if (plan.refit)
         TENON_TRY(checkRefit(plan));
-    if (plan.compatibility < 0 || plan.compatibility >= nvinfer1::EnumMax<nvinfer1::HardwareCompatibilityLevel>())
+    if (plan.compatibility < 0 || plan.compatibility >= kCompatibilityLevels)
         return badArgument("hardware compatibility level {} does not exist", plan.compatibility);
     std::set<std::string_view> devices;
     for (Program const& program : plan.programs)

@@ -186,6 +186,9 @@ enum class PlanBatchMode : uint8_t
     kImplicit, //!< Dims of the user leave out extent 0 of each I/O tensor: the batch, or 1 where all samples share it.
 };
 
+//! Values of HardwareCompatibilityLevel.
+inline constexpr int32_t kCompatibilityLevels{3};
+
 struct PlanBatch
 {
     PlanBatchMode mode{PlanBatchMode::kExplicit};

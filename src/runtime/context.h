@@ -39,7 +39,7 @@ struct RunRequest
     void* const* bindings{nullptr};    //!< One per I/O tensor; null: the addresses that were set (and allocators).
     Observer const* observer{nullptr}; //!< The call returns when the work is done.
     std::shared_ptr<StepObserver const> timer{}; //!< Told of times only, on any thread: the run may go on.
-    StepRanges const* ranges{nullptr}; //!< RunOptions::ranges.
+    StepRanges const* ranges{nullptr};           //!< RunOptions::ranges.
     ContinueCheck const* mayContinue{nullptr};
     bool* hasBegun{nullptr}; //!< Set when steps have been given to the device, whatever became of them then.
     bool keepInputs{false};  //!< No step writes over its own inputs, so that an observer can check them.

@@ -46,6 +46,8 @@ bool hasCompiledLayers(Plan const& plan)
 }
 } // namespace
 
+static_assert(kCompatibilityLevels == nvinfer1::EnumMax<nvinfer1::HardwareCompatibilityLevel>());
+
 Result<Target> targetFor(DeviceChoice const& device, nvinfer1::HardwareCompatibilityLevel level)
 {
     bool const isPortable = level == nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS;

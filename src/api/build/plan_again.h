@@ -19,7 +19,8 @@ namespace tenon::api
 //! What plans of this level of compatibility are made for on the device.
 Result<Target> targetFor(DeviceChoice const& device, nvinfer1::HardwareCompatibilityLevel level);
 
-//! Why the plan has to be planned again for the device, as the end of a sentence about it; none: its program runs there.
+//! Why the plan has to be planned again for the device, as the end of a sentence about it; none: its program runs
+//! there.
 std::optional<std::string> whyPlannedAgain(Plan const& plan, DeviceChoice const& device);
 
 //! A plan for the device alone, made from the portable graph: fusions that the device has no kernels for are undone,

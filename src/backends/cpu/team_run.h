@@ -115,7 +115,7 @@ class TeamRun
     std::atomic<bool> mHasFailed{false};
     std::mutex mMutex;
     PacedCheck mCheck; //!< Of the calling thread's lane.
-    OpenRange mRange; //!< Of the step at hand, where somebody observes the run.
+    OpenRange mRange;  //!< Of the step at hand, where somebody observes the run.
 };
 
 } // namespace tenon::cpu
