@@ -42,16 +42,16 @@ Result<std::vector<HostTensor>> Cumulative::reference(HostTensors const& in) con
     HostTensor const& x = *in[0];
     lanes.forEach([&](int64_t first) {
         double real{0.0};
-        int64_t integer{0};
+        uint64_t integer{0}; // Sums of integers wrap.
         for (int64_t step = 0; step < lanes.length; ++step)
         {
             int64_t const at = first + (reverse ? lanes.length - 1 - step : step) * lanes.inner;
             if (exclusive)
-                x.isReal() ? out.set(at, real) : out.setInteger(at, integer);
+                x.isReal() ? out.set(at, real) : out.setInteger(at, static_cast<int64_t>(integer));
             real += x.isReal() ? x.real(at) : 0.0;
-            integer += x.isReal() ? 0 : x.integer(at);
+            integer += x.isReal() ? 0 : static_cast<uint64_t>(x.integer(at));
             if (!exclusive)
-                x.isReal() ? out.set(at, real) : out.setInteger(at, integer);
+                x.isReal() ? out.set(at, real) : out.setInteger(at, static_cast<int64_t>(integer));
         }
     });
     return oneOutput(std::move(out));
