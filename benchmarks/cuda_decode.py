@@ -131,15 +131,8 @@ def by_torch(new: int, past: int) -> dict[str, float]:
     given = [each.cuda() if each.dtype == torch.int64 else each.clamp(min=-65504).half().cuda() for each in feed]
     times = {}
     with torch.no_grad():
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                model(*given)
-        stream.synchronize()
-        captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(captured):
-            model(*given)
-        times["eager"] = cuda_models.device_time(captured.replay)
+        eager = cuda_models.captured(lambda: model(*given))
+        times["eager"] = cuda_models.device_time(eager.replay)
         compiled = torch.compile(model, mode="reduce-overhead")
         for _ in range(3):
             compiled(*given)

@@ -211,14 +211,7 @@ def torch_row(row: str, mode: str, lock: pathlib.Path) -> dict[str, object]:
     result: dict[str, object] = {}
     word = MODES[mode]
     with torch.no_grad():
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                model(*given)
-        stream.synchronize()
-        captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(captured):
-            model(*given)
+        eager = captured(lambda: model(*given))
         started = time.time()
         compiled = torch.compile(model, mode=mode)
         try:
@@ -231,10 +224,25 @@ def torch_row(row: str, mode: str, lock: pathlib.Path) -> dict[str, object]:
         fcntl.flock(busy, fcntl.LOCK_UN)
         with busy:
             fcntl.flock(busy, fcntl.LOCK_EX)
-            result["eager_ms"] = device_time(captured.replay)
+            result["eager_ms"] = device_time(eager.replay)
             if f"{word}_s" in result:
                 result[f"{word}_ms"] = device_time(lambda: compiled(*given))
     return result
+
+
+def captured(call) -> object:
+    """A CUDA graph of a call, behind three that find its kernels."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return graph
 
 
 def device_time(call) -> float:
@@ -278,9 +286,11 @@ def torch_rows(mode: str, options: argparse.Namespace) -> dict[str, dict[str, ob
 
     def one(row: str) -> dict[str, object]:
         try:
-            return apart("torch", row, options, limit, mode)
+            found = apart("torch", row, options, limit, mode)
         except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError) as error:
-            return {"error": f"{mode}: {error!r}"}
+            found = {"error": f"{mode}: {error!r}"}
+        print(f"{row} by PyTorch, {mode}: {json.dumps(found)}", file=sys.stderr, flush=True)
+        return found
 
     rows = options.rows.split(",")
     with ThreadPoolExecutor(1 if is_tuned else len(rows)) as pool:

@@ -142,6 +142,7 @@ def run(path: pathlib.Path, kind: str, feed: dict[str, np.ndarray], options: arg
     np.save(given, values)
     command = [str(options.build / "bin/trtexec"), f"--onnx={path}", "--fp16"]
     command += [f"--{kind}"] if kind != "fp16" else []
+    command += ["--verbose"]  # The log has the times of all candidates.
     command += [
         f"--shapes={name}:{'x'.join(map(str, values.shape))}",
         "--warmUp=200",

@@ -47,6 +47,9 @@ function(tenon_isa_sources module)
         target_link_libraries(${module}_${isa} PRIVATE tenon_fmt)
         target_compile_options(${module}_${isa} PRIVATE ${level} ${flags_${isa}} -fno-math-errno -fno-trapping-math
             -Wno-maybe-uninitialized -Wno-uninitialized) # GCC 12's own AVX-512 headers raise these.
+        if(TENON_SANITIZE AND NOT isa IN_LIST TENON_SANITIZED_ISAS)
+            target_compile_options(${module}_${isa} PRIVATE -fno-sanitize=all)
+        endif()
         target_compile_definitions(${module}_${isa} PRIVATE TENON_ISA_NAMESPACE=${isa})
         set_target_properties(${module}_${isa} PROPERTIES UNITY_BUILD OFF) # Few and large.
         set_property(GLOBAL APPEND PROPERTY TENON_MODULES ${module}_${isa})

@@ -119,6 +119,25 @@ nvinfer1::ILayer* addBitCast(nvinfer1::INetworkDefinition& network, nvinfer1::IT
 
 namespace
 {
+AddOwnLayer addByteScaleCall()
+{
+    static auto const add = lookUp<AddOwnLayer>("tenonAddByteScale");
+    return add;
+}
+} // namespace
+
+bool hasByteScales()
+{
+    return addByteScaleCall() != nullptr;
+}
+
+nvinfer1::ILayer* addByteScale(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x)
+{
+    return addedBy(addByteScaleCall(), network, x);
+}
+
+namespace
+{
 using SetZeroPoint = int32_t (*)(void* layer, int32_t zeroPoint);
 
 SetZeroPoint setZeroPointCall()

@@ -44,6 +44,12 @@ nvinfer1::ILayer* addRemainder(
 //! The bits of elements as another type has them; null when there is no such call, or it refuses.
 nvinfer1::ILayer* addBitCast(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x, nvinfer1::DataType toType);
 
+//! Scale and zero point, as uint8 and as float, by which uint8 numbers reach over all elements; null when there is no
+//! such call, or it refuses.
+nvinfer1::ILayer* addByteScale(nvinfer1::INetworkDefinition& network, nvinfer1::ITensor& x);
+//! Whether there is.
+bool hasByteScales();
+
 //! Gives a Quantize or Dequantize layer of int8 numbers a zero point; false when there is no such call, or it refuses.
 bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint);
 //! Whether there is.

@@ -78,6 +78,14 @@ extern "C"
     //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
     TENON_CALL void* tenonAddBitCast(void* network, void* x, int32_t toType) TENON_NOEXCEPT;
 
+    //! Adds a layer that finds how real numbers stand as uint8 ones: (number - zeroPoint) * scale, by the range of all
+    //! elements, 0 included, as ONNX's DynamicQuantizeLinear. Its outputs: the scale [] (float32), the zero point []
+    //! (uint8), and the zero point once more as float32. Of zeros alone the scale is 1.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \param x an nvinfer1::ITensor of real numbers of up to 32 bits.
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddByteScale(void* network, void* x) TENON_NOEXCEPT;
+
     //! Gives an IQuantizeLayer or IDequantizeLayer of int8 numbers a zero point other than 0: real numbers are
     //! (number - zeroPoint) * scale. Quantizing rounds first, and then adds it. The layer's input for zero points,
     //! which TensorRT has at 0, stays empty.

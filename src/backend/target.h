@@ -24,6 +24,7 @@ struct CopyCosts
 struct TargetLimits
 {
     int64_t alignment{64}; //!< Bytes that each tensor in the arena is aligned to.
+    int32_t auxStreams{3}; //!< Beside a run's own, where the build does not say how many.
 };
 
 //! What estimates are made from. Times are of one thread, or of the whole device where it has no threads of ours.

@@ -59,6 +59,8 @@ constexpr std::array kKnobs{
         "that "
         "write numbers of BuilderFlag, LayerType, NetworkDefinitionCreationFlag or PreviewFeature themselves.",
         "8 9 10"},
+    KnobInfo{Knob::kStockLayers, "TENON_STOCK_LAYERS", "switch", "on",
+        "Plans have layers in the place of stock plugins whose work layers do; off: they have the plugins."},
 };
 
 //! The environment is read for each knob by itself, when it is first asked for: a program that has loaded the library,

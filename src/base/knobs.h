@@ -29,6 +29,7 @@ enum class Knob : uint8_t
     kOverlap,
     kDouble,
     kApiGeneration,
+    kStockLayers,
 };
 
 struct KnobInfo

@@ -7,7 +7,9 @@
 #include "layers/dequantize.h"
 #include "layers/fill.h"
 #include "layers/matrix_multiply.h"
+#include "layers/positions.h"
 #include "layers/quantized_product.h"
+#include "layers/reduce.h"
 #include "layers/shuffle.h"
 #include "layers/unsqueeze.h"
 #include "passes/rules.h"
@@ -171,6 +173,34 @@ std::shared_ptr<Constant const> narrowed(Graph const& graph, Node const& node)
     return made;
 }
 
+//! Sums of bytes as int32, of which products with zero points need one per column of their weights. Of any size: the
+//! numbers in between, four times as large, are often too many to be stored.
+std::shared_ptr<Constant const> summedBytes(Graph const& graph, Node const& node)
+{
+    auto const* reduce = as<Reduce>(*node.layer);
+    Node const* cast = reduce == nullptr ? nullptr : graph.producerOf<Cast>(node.input(0));
+    Constant const* source = cast == nullptr ? nullptr : graph.constantOf(cast->input(0));
+    bool const isOfBytes =
+        source != nullptr && (source->dtype == DType::kINT8 || source->dtype == DType::kUINT8) && source->count() > 0;
+    std::optional<std::vector<int64_t>> const result = staticExtents(graph.typeOf(node.output()).shape);
+    if (!isOfBytes || !result || reduce->operation != nvinfer1::ReduceOperation::kSUM
+        || graph.typeOf(node.output()).dtype != DType::kINT32)
+        return nullptr;
+    std::vector<int64_t> kept = source->extents;
+    for (size_t axis = 0; axis < kept.size(); ++axis)
+        kept[axis] = (reduce->reduceAxes >> axis & 1U) != 0 ? 1 : kept[axis];
+    std::vector<int64_t> const strides = broadcastStrides(kept);
+    std::vector<uint32_t> sums(static_cast<size_t>(volumeOf(kept)), 0); // They wrap, as sums in a run do.
+    auto const* const bytes = static_cast<uint8_t const*>(source->data);
+    bool const isSigned = source->dtype == DType::kINT8;
+    forEachPosition(source->extents, [&](int64_t linear, std::vector<int64_t> const& at) {
+        uint8_t const byte = bytes[linear];
+        int32_t const number = isSigned ? static_cast<int8_t>(byte) : byte;
+        sums[static_cast<size_t>(linearOf(at, strides))] += static_cast<uint32_t>(number);
+    });
+    return makeConstant(DType::kINT32, *result, sums.data());
+}
+
 //! Weights that a product reads dequantized: a device may multiply their int8 or fp8 numbers.
 bool areQuantizedWeights(Graph const& graph, Node const& node)
 {
@@ -237,6 +267,8 @@ Rewrite foldWeights(Graph const& graph, Node const& node)
     if (node.outputs.size() == 1 && isExact)
         if (std::shared_ptr<Constant const> known = constantContents(graph.value(node.output())))
             return replaceBy(graph, node, std::move(known));
+    if (std::shared_ptr<Constant const> sums = summedBytes(graph, node))
+        return replaceBy(graph, node, std::move(sums));
     auto const* fill = as<Fill>(*node.layer);
     if (!isKnown || (fill != nullptr && fill->operation != nvinfer1::FillOperation::kLINSPACE))
         return skip(); // Random numbers are drawn anew in each run.

@@ -2,8 +2,10 @@
 // and v where they lie, and heads of k and v that several heads of q share without the copies that a model makes of
 // them; a guard against rows that may attend to nothing becomes its field.
 #include "layers/attention.h"
+#include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantize.h"
 #include "layers/select.h"
 #include "layers/slice.h"
 #include "layers/soft_max.h"
@@ -192,9 +194,32 @@ std::optional<ValueId> sharedHeads(Graph const& graph, Patch& patch, Node const&
     return reshape ? std::optional{patch.add(*reshape, {repeat->input(0)})} : std::nullopt;
 }
 
+//! Heads that are some of a wider tensor's: the slice goes.
+Operand ofWhole(Graph const& graph, Operand operand)
+{
+    bool const isNew = operand.value >= Patch::kFirstNew;
+    Node const* node = isNew || operand.view.heads != 0 ? nullptr : graph.producerOf<Slice>(operand.value);
+    if (node == nullptr || layerOf<Slice>(node)->mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return operand;
+    Result<Slice::Cut> const cut = layerOf<Slice>(node)->cut(operandsOf(graph, *node));
+    Shape const& whole = graph.typeOf(node->input(0)).shape;
+    auto const heads = static_cast<size_t>(operand.view.axes[1]);
+    if (!cut || whole.size() != operand.view.axes.size() || !whole[heads].isConstant()
+        || !cut->start[heads].isConstant() || !cut->size[heads].isConstant())
+        return operand;
+    for (size_t axis = 0; axis < whole.size(); ++axis)
+        if (cut->stride[axis] != ShapeExpr{1}
+            || (axis != heads && (cut->start[axis] != ShapeExpr{0} || cut->size[axis] != whole[axis])))
+            return operand;
+    operand.value = node->input(0);
+    operand.view.firstHead = static_cast<int32_t>(*cut->start[heads].constant());
+    operand.view.heads = static_cast<int32_t>(*cut->size[heads].constant());
+    return operand;
+}
+
 //! Looks through the transposes that put an operand into the order of the product.
 //! `sharesHeads`: the operand may have fewer heads than q.
-Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, int32_t column, bool sharesHeads)
+Operand inOrderOfProduct(Graph const& graph, Patch& patch, ValueId value, int32_t row, int32_t column, bool sharesHeads)
 {
     Operand operand{value, {.axes = {0, 1, row, column}}};
     Node const* node = graph.producerOf<Shuffle>(value);
@@ -251,9 +276,12 @@ Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& 
     bool const vTurned = values.operation1 == Matrix::kTRANSPOSE;
     Patch patch{graph, node};
     patch.covers(inOrder(graph, parts->nodes));
-    Operand const q = operandOf(graph, patch, parts->scores->input(0), qTurned ? 3 : 2, qTurned ? 2 : 3, false);
-    Operand const k = operandOf(graph, patch, parts->scores->input(1), kTurned ? 2 : 3, kTurned ? 3 : 2, true);
-    Operand const v = operandOf(graph, patch, parts->values->input(1), vTurned ? 3 : 2, vTurned ? 2 : 3, true);
+    auto const operandOf = [&](ValueId value, bool isTurned, bool sharesHeads) {
+        return ofWhole(graph, inOrderOfProduct(graph, patch, value, isTurned ? 3 : 2, isTurned ? 2 : 3, sharesHeads));
+    };
+    Operand const q = operandOf(parts->scores->input(0), qTurned, false);
+    Operand const k = operandOf(parts->scores->input(1), !kTurned, true);
+    Operand const v = operandOf(parts->values->input(1), vTurned, true);
     Attention attention;
     attention.scale = scores.alpha;
     attention.q = q.view;
@@ -267,6 +295,29 @@ Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& 
     ValueId const result = patch.add(attention, std::move(inputs));
     patch.replace(node.output(), patch.add(Shuffle::transpose({0, 2, 1, 3, 4, 5, 6, 7}), {result}));
     return patch;
+}
+
+Rewrite fuseRealAttention(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    bool const isProduct = as<MatrixMultiply>(*node.layer) != nullptr; // What has no result is no reader either.
+    Node const* reader = isProduct && limits.int8Steps > 0 ? &node : nullptr;
+    do
+        reader = reader == nullptr ? nullptr : onlyReader(graph, reader->output());
+    while (reader != nullptr && as<Shuffle>(*reader->layer) != nullptr);
+    bool const isQuantized = reader != nullptr && as<Quantize>(*reader->layer) != nullptr;
+    std::optional<Parts> const parts = isQuantized ? partsOf(graph, node) : std::nullopt;
+    if (!parts)
+        return skip();
+    for (ValueId value : {parts->scores->input(0), parts->scores->input(1), parts->values->input(1)})
+    {
+        Node const* producer = graph.producerOf(value);
+        while (
+            producer != nullptr && (as<Shuffle>(*producer->layer) != nullptr || as<Slice>(*producer->layer) != nullptr))
+            producer = graph.producerOf(producer->input(0));
+        if (producer != nullptr && as<Dequantize>(*producer->layer) != nullptr)
+            return skip();
+    }
+    return fuseAttention(graph, node, limits);
 }
 
 } // namespace tenon::passes

@@ -1,5 +1,6 @@
 // Rules on operands of matrix products: outer-product-to-pointwise, transpose-into-matmul, lift-matmul-over-reshape,
 // fold-operand-factor.
+#include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
@@ -84,6 +85,9 @@ Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node)
         return skip();
     Shape const& rows = graph.typeOf(node.input(0)).shape;
     Constant const* weights = graph.constantOf(node.input(1));
+    Node const* const dequantize = graph.producerOf<Dequantize>(node.input(1));
+    if (dequantize != nullptr)
+        weights = graph.constantOf(dequantize->input(0));
     Shuffle const& shuffle = *layerOf<Shuffle>(flatten);
     Shape const from = permuted(graph.typeOf(flatten->input(0)).shape, shuffle.firstTranspose);
     auto const groups = isIdentity(shuffle.secondTranspose) ? axisGroups(rows, from) : std::nullopt;
@@ -107,8 +111,12 @@ Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node)
     std::vector<ValueId> inputs = node.inputs;
     bool const isPlain = isIdentity(shuffle.firstTranspose) && groups->back().size() == 1;
     inputs[0] = isPlain ? flatten->input(0) : patch.add(unflattened, {flatten->input(0)});
-    inputs[1] = patch.constant(
-        graph.value(node.input(1)).name, reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
+    if (dequantize == nullptr)
+        inputs[1] = patch.constant(
+            graph.value(node.input(1)).name, reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
+    else // Another rule moves that in front of the layer.
+        inputs[1] = patch.add(
+            *reshapeTo(graph.typeOf(node.input(1)).shape, Shape{extents.begin(), extents.end()}), {node.input(1)});
     patch.replace(node.output(), patch.add(*back, {patch.add(*product, std::move(inputs))}));
     return patch;
 }

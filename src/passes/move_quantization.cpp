@@ -1,6 +1,8 @@
 // Rules that move quantization along what does not mind it: dequantize-below-views, quantize-above-views,
 // cancel-requantization, dequantize-reshaped-weights.
+#include "layers/activation.h"
 #include "layers/concatenation.h"
+#include "layers/convolution.h"
 #include "layers/dequantize.h"
 #include "layers/matrix_multiply.h"
 #include "layers/pooling.h"
@@ -41,6 +43,17 @@ size_t movedInputs(Graph const& graph, Node const& node)
     if (as<Concatenation>(*node.layer) != nullptr)
         return node.inputs.size();
     return as<Shuffle>(*node.layer) != nullptr || isPlainMaximum(graph, node) ? 1 : 0;
+}
+
+//! Whether maxima are of what a convolution in real numbers gives: behind them there are fewer elements to quantize,
+//! and the convolution may find the maxima itself.
+bool arePooledReals(Graph const& graph, Node const& view)
+{
+    Node const* producer = as<Pooling>(*view.layer) != nullptr ? graph.producerOf(view.input(0)) : nullptr;
+    if (producer != nullptr && as<Activation>(*producer->layer) != nullptr)
+        producer = graph.producerOf(producer->input(0));
+    return producer != nullptr && as<Convolution>(*producer->layer) != nullptr
+        && graph.producerOf<Dequantize>(producer->input(1)) == nullptr;
 }
 
 bool isPlainSlice(Graph const& graph, Node const& node)
@@ -85,6 +98,8 @@ Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits co
         return skip();
     if (as<Shuffle>(*view->layer) != nullptr && graph.producerOf<MatrixMultiply>(view->input(0)) != nullptr)
         return skip("an attention may give what is moved in the order that is asked for");
+    if (arePooledReals(graph, *view))
+        return skip("a convolution in real numbers gives what is pooled");
     Patch patch{graph, node};
     patch.covers({view->id, node.id});
     std::vector<ValueId> inputs = view->inputs;

@@ -56,6 +56,21 @@ constexpr Rule kClean[]{
     kEqual,
 };
 
+constexpr Rule kSqueeze{
+    "squeeze-to-shuffle", RuleKind::kSimplify, "Squeeze and unsqueeze are reshapes.", squeezeToShuffle};
+
+constexpr Rule kQuantizedWeights[]{
+    kSqueeze,
+    kFixReshape,
+    kReshapedWeights,
+};
+
+constexpr Rule kQuantizedRows[]{
+    // Before shuffles find their forms, as those of rows in real numbers do.
+    {"sink-transpose-below-quantization", RuleKind::kSimplify,
+        "Rows that a product reads get their order after they are dequantized.", sinkTransposeBelowQuantization},
+};
+
 constexpr Rule kWeights[]{
     kChannelAffine,
     {"fold-matmul-alpha", RuleKind::kFuse, "A factor on a product becomes its alpha.", foldMatmulAlpha},
@@ -72,7 +87,7 @@ constexpr Rule kWeights[]{
 };
 
 constexpr Rule kShuffles[]{
-    {"squeeze-to-shuffle", RuleKind::kSimplify, "Squeeze and unsqueeze are reshapes.", squeezeToShuffle},
+    kSqueeze,
     kReshapedWeights,
     kFixReshape,
     kReshapeFirst,
@@ -86,6 +101,23 @@ constexpr Rule kShuffles[]{
         foldOperandFactor},
     kChannelAffine,
     kFold,
+    kNoOps,
+    kEqual,
+};
+
+constexpr Rule kRealAttention[]{
+    // Its result is in the order that a product reads before that is one of int8 numbers.
+    {"fuse-real-attention", RuleKind::kFuse, "An attention of real numbers between quantized products is one layer.",
+        fuseRealAttention},
+    {"sink-shuffle-below-quantization", RuleKind::kSimplify,
+        "What moves a product's rows moves them after they are dequantized.", sinkShuffleBelowQuantization},
+    kFixReshape,
+    kReshapeFirst,
+    kMergeShuffles,
+    kLiftMatmul,
+    kSinkBelowMatmul,
+    kSinkBelowPointwise,
+    kReshapedWeights,
     kNoOps,
     kEqual,
 };
@@ -156,6 +188,11 @@ constexpr Rule kNorms[]{
     {"fuse-norm-into-product", RuleKind::kFuse, "A product of few rows normalizes them itself.", fuseNormIntoProduct},
 };
 
+constexpr Rule kQuantizedNorms[]{
+    {"fuse-quantize-into-norm", RuleKind::kFuse, "A norm rounds its result to the type that is read.",
+        fuseQuantizeIntoNorm},
+};
+
 constexpr Rule kFewBits[]{
     {"fuse-weight-dequantization", RuleKind::kFuse, "A product reads weights of few bits as they are stored.",
         fuseWeightDequantization},
@@ -180,6 +217,8 @@ constexpr Rule kUndone[]{
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
         undoInt8Product},
+    {"undo-quantized-norm", RuleKind::kUndo, "A norm that rounds its result becomes a norm and a rounding again.",
+        undoQuantizedNorm},
     {"undo-product-terms", RuleKind::kUndo, "Bias and factor of a product become layers again.", undoProductTerms},
     {"undo-pointwise", RuleKind::kUndo, "A pointwise region becomes one layer per operation again.", undoPointwise},
 };
@@ -188,12 +227,15 @@ constexpr PassRow kUndoing{"undoing fusions", kUndone};
 
 constexpr PassRow kPortableRows[]{
     {"clean up", kClean},
+    {"weights that are quantized", kQuantizedWeights},
+    {"rows that are quantized", kQuantizedRows},
     {"weights", kWeights},
     {"shuffles", kShuffles},
     {"weights behind shuffles", kWeights},
 };
 
 constexpr PassRow kTargetRows[]{
+    {"attention between int8 products", kRealAttention},
     {"int8 products", kInt8},
     {"weights in real numbers", kRealWeights},
     {"attention", kAttention},
@@ -202,6 +244,7 @@ constexpr PassRow kTargetRows[]{
     {"gates of channels", kGates},
     {"first convolutions", kImages},
     {"norms in front of products", kNorms},
+    {"norms that are quantized", kQuantizedNorms},
     {"weights of few bits", kFewBits},
     {"regions", kRegions},
     {"clean up again", kClean},

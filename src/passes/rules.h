@@ -18,6 +18,7 @@ Rewrite squeezeToShuffle(Graph const& graph, Node const& node);
 Rewrite fixReshapeDimensions(Graph const& graph, Node const& node);
 Rewrite reshapeBeforeTranspose(Graph const& graph, Node const& node);
 Rewrite mergeShuffles(Graph const& graph, Node const& node);
+Rewrite sinkTransposeBelowQuantization(Graph const& graph, Node const& node);
 Rewrite sinkTransposeBelowMatmul(Graph const& graph, Node const& node);
 Rewrite sinkTransposeBelowPointwise(Graph const& graph, Node const& node);
 Rewrite sliceBeforeSplit(Graph const& graph, Node const& node);
@@ -53,7 +54,10 @@ Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits co
 Rewrite openInt8Product(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseInt8Sum(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseInt8Activation(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite sinkShuffleBelowQuantization(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseRealAttention(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite closeInt8Product(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseQuantizeIntoNorm(Graph const& graph, Node const& node, FusionLimits const& limits);
 
 // For a target: attention, epilogues, regions.
 Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& limits);
@@ -74,6 +78,7 @@ Rewrite undoEpilogue(Graph const& graph, Node const& node);
 Rewrite undoChannelGate(Graph const& graph, Node const& node);
 Rewrite undoGatedInput(Graph const& graph, Node const& node);
 Rewrite undoImageConvolution(Graph const& graph, Node const& node);
+Rewrite undoQuantizedNorm(Graph const& graph, Node const& node);
 Rewrite undoNormalizedProduct(Graph const& graph, Node const& node);
 Rewrite undoWeightOnlyProduct(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);

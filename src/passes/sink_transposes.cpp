@@ -1,7 +1,10 @@
 // Rules that move transposes behind what does not mind them, where they meet others and cancel:
-// sink-transpose-below-matmul, sink-transpose-below-pointwise.
+// sink-transpose-below-quantization, sink-shuffle-below-quantization, sink-transpose-below-matmul,
+// sink-transpose-below-pointwise.
+#include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantize.h"
 #include "passes/rules.h"
 #include "passes/shuffles.h"
 
@@ -12,10 +15,11 @@ namespace tenon::passes
 
 namespace
 {
-//! Whether b is one matrix of weights for all rows of a.
+//! Whether b is one matrix of weights for all rows of a, which may be dequantized first.
 bool isSharedMatrix(Graph const& graph, ValueId value)
 {
-    Constant const* weights = graph.constantOf(value);
+    Node const* const dequantize = graph.producerOf<Dequantize>(value);
+    Constant const* weights = graph.constantOf(dequantize != nullptr ? dequantize->input(0) : value);
     return weights != nullptr && weights->extents.size() >= 2
         && std::all_of(
             weights->extents.begin(), weights->extents.end() - 2, [](int64_t extent) { return extent == 1; });
@@ -30,7 +34,73 @@ bool isUnmoved(Shape const& shape, AxisOrder const& order)
             return false;
     return true;
 }
+
+//! A layer with one scale for all elements.
+template <typename L>
+bool isWholeQuantization(Node const* node)
+{
+    L const* const layer = layerOf<L>(node);
+    return layer != nullptr && layer->use().isWhole() && node->input(2) == kNone;
+}
+
+//! Whether nothing but a product with weights reads rows, perhaps through what moves them.
+bool areRowsOfProduct(Graph const& graph, ValueId value)
+{
+    Node const* reader = onlyReader(graph, value);
+    while (reader != nullptr && as<Shuffle>(*reader->layer) != nullptr && reader->input(0) == value)
+    {
+        value = reader->output();
+        reader = onlyReader(graph, value);
+    }
+    return reader != nullptr && as<MatrixMultiply>(*reader->layer) != nullptr && reader->input(0) == value
+        && isSharedMatrix(graph, reader->input(1));
+}
+
+//! Whether rows are put into another order, and stay as they are.
+bool movesWholeRows(Graph const& graph, Node const* shuffle)
+{
+    std::optional<AxisOrder> const order = transposeOf(graph, shuffle);
+    size_t const last = graph.typeOf(shuffle->output()).shape.size() - 1;
+    return order && (*order)[last] == static_cast<int32_t>(last);
+}
+
+Rewrite sinkBelowQuantization(Graph const& graph, Node const& node, bool areAllTaken)
+{
+    if (!isWholeQuantization<Dequantize>(&node) || !areRowsOfProduct(graph, node.output()))
+        return skip();
+    Node const* const quantize = graph.producerOf<Quantize>(node.input(0));
+    if (!isWholeQuantization<Quantize>(quantize) || !isReadOnce(graph, node.input(0)))
+        return skip();
+    Node const* const shuffle = graph.producerOf<Shuffle>(quantize->input(0));
+    if (shuffle == nullptr || !isReadOnce(graph, quantize->input(0)) || graph.value(shuffle->output()).contents)
+        return skip();
+    if (!areAllTaken && !movesWholeRows(graph, shuffle))
+        return skip();
+    Patch patch{graph, node};
+    patch.covers({shuffle->id, quantize->id, node.id});
+    std::vector<ValueId> inputs = quantize->inputs;
+    inputs[0] = shuffle->input(0);
+    ValueId const narrow = patch.addFor(*quantize, quantize->layer, std::move(inputs));
+    inputs = node.inputs;
+    inputs[0] = narrow;
+    ValueId const wide = patch.add(node.layer, std::move(inputs));
+    inputs = shuffle->inputs;
+    inputs[0] = wide;
+    patch.replace(node.output(), patch.addFor(*shuffle, shuffle->layer, std::move(inputs)));
+    return patch;
+}
+
 } // namespace
+
+Rewrite sinkTransposeBelowQuantization(Graph const& graph, Node const& node)
+{
+    return sinkBelowQuantization(graph, node, false);
+}
+
+Rewrite sinkShuffleBelowQuantization(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    return limits.int8Steps > 0 ? sinkBelowQuantization(graph, node, true) : skip();
+}
 
 Rewrite sinkTransposeBelowMatmul(Graph const& graph, Node const& node)
 {

@@ -260,7 +260,8 @@ Result<Program> writeProgram(planner::ProgramSource const& source, planner::Plan
     cancellationPoint();
     Program program = TENON_TRY(writer.write());
     cancellationPoint();
-    planner::assignStreams(program, options.maxAuxStreams);
+    planner::assignStreams(
+        program, options.maxAuxStreams < 0 ? source.target.limits.auxStreams : options.maxAuxStreams);
     cancellationPoint();
     planner::settleInPlace(program);
     return program;

@@ -37,7 +37,7 @@ struct PlanOptions
     std::vector<PlanCode> code; //!< What custom layers brought; kernels add theirs behind it.
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};  //!< Layers that the user's network has.
-    int32_t maxAuxStreams{-1}; //!< Streams beside a run's own; −1: as many as there is work for.
+    int32_t maxAuxStreams{-1}; //!< Streams beside a run's own; −1: as the target has it.
     PlanBatch batch;
     int32_t threads{1}; //!< That build kernels side by side, and that kernels are timed with.
     PlanTiming timing;

@@ -270,6 +270,16 @@ Bytes valuesArgs(Shape const& contents)
 {
     return Bytes(hasReal(contents) ? 1 : 0);
 }
+
+//! What the offers that were not taken cost, by name and tactic.
+std::string othersOf(Choice const& choice)
+{
+    std::string text;
+    for (size_t i = 0; i < choice.offers.size(); ++i)
+        if (Offer const& each = choice.offers[i]; i != choice.selected)
+            text += fmt::format("{}{} {} {:.1f}", text.empty() ? "; " : ", ", each.candidate, each.tactic, each.cost);
+    return text;
+}
 } // namespace
 
 //! A tensor that a step fills from registers.
@@ -341,8 +351,8 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     mSteps.push_back(std::move(step));
     if (choice.offers.size() > 1 || choice.isTimed)
         note("tactic", node.name,
-            fmt::format("{} of {} offers: {} ({} {:.1f} us)", choice.selected + 1, choice.offers.size(),
-                offer.candidate, costWord(), offer.cost));
+            fmt::format("{} of {} offers: {} ({} {:.1f} us){}", choice.selected + 1, choice.offers.size(),
+                offer.candidate, costWord(), offer.cost, choice.isTimed ? othersOf(choice) : std::string{}));
     return Done{};
 }
 

@@ -13,7 +13,6 @@ namespace tenon::planner
 
 namespace
 {
-constexpr int32_t kStandardLimit{3};
 //! Microseconds of one thread, and what a step counts beside its work: many small ones gain most.
 constexpr float kLeastBranch{20.0F};
 constexpr float kPerStep{2.0F};
@@ -290,7 +289,7 @@ class StreamPlanner
 
 void assignStreams(Program& program, int32_t limit)
 {
-    int32_t const most = limit < 0 ? kStandardLimit : std::min(limit, kMaxAuxStreams);
+    int32_t const most = std::min(limit, kMaxAuxStreams);
     if (most > 0 && program.controls.empty()) // What runs repeatedly, or perhaps not, stays in one stream.
         StreamPlanner{program, most}.assign();
 }

@@ -6,7 +6,7 @@
 namespace tenon::planner
 {
 
-//! Gives branches that are long enough streams of their own, at most `limit` beside the run's (−1: a few), with fences
+//! Gives branches that are long enough streams of their own, at most `limit` beside the run's, with fences
 //! where they part and meet. Their steps then stand together, those of auxiliary streams first. Before settleInPlace().
 void assignStreams(Program& program, int32_t limit);
 

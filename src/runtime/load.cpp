@@ -218,7 +218,7 @@ class Loader
                     for (int32_t const tensor : *operands)
                         addTold(tensor, isTold, registers);
             std::ranges::sort(registers);
-            registers.erase(std::ranges::unique(registers).begin(), registers.end());
+            registers.erase(std::unique(registers.begin(), registers.end()), registers.end());
         }
     }
 

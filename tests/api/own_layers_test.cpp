@@ -1,4 +1,4 @@
-// tenonAddDeterminant and tenonAddRowOrder: what they add, and what a caller in C may get wrong.
+// tenonAddDeterminant and its like: what they add, and what a caller in C may get wrong.
 #include "fixture.h"
 
 #include "tenon/network.h"
@@ -50,7 +50,12 @@ TEST_F(OwnLayers, areAdded)
     auto* const bits = static_cast<ILayer*>(tenonAddBitCast(network.get(), a, static_cast<int32_t>(DataType::kINT32)));
     ASSERT_NE(bits, nullptr) << logger.errors();
     EXPECT_EQ(bits->getOutput(0)->getType(), DataType::kINT32);
-    EXPECT_EQ(network->getNbLayers(), 4);
+    auto* const scale = static_cast<ILayer*>(tenonAddByteScale(network.get(), a));
+    ASSERT_EQ(scale->getNbOutputs(), 3);
+    EXPECT_EQ(scale->getOutput(0)->getDimensions().nbDims, 0);
+    EXPECT_EQ(scale->getOutput(0)->getType(), DataType::kFLOAT);
+    EXPECT_EQ(scale->getOutput(1)->getType(), DataType::kUINT8);
+    EXPECT_EQ(network->getNbLayers(), 5);
     EXPECT_EQ(network->getLayer(0)->getType(), LayerType::kIDENTITY);
 }
 
@@ -66,6 +71,8 @@ TEST_F(OwnLayers, takeNoNull)
     EXPECT_EQ(tenonAddRemainder(network.get(), nullptr, x, 0), nullptr);
     EXPECT_EQ(tenonAddBitCast(nullptr, x, 3), nullptr);
     EXPECT_EQ(tenonAddBitCast(network.get(), nullptr, 3), nullptr);
+    EXPECT_EQ(tenonAddByteScale(nullptr, x), nullptr);
+    EXPECT_EQ(tenonAddByteScale(network.get(), nullptr), nullptr);
     EXPECT_EQ(network->getNbLayers(), 0);
 }
 
@@ -89,6 +96,11 @@ TEST_F(OwnLayers, determinantsAreOfRealNumbers)
 {
     expectUnfit(
         static_cast<ILayer*>(tenonAddDeterminant(network.get(), input(DataType::kINT32, {3, 3}))), "input 0 'x'");
+}
+
+TEST_F(OwnLayers, scalesAreOfRealNumbers)
+{
+    expectUnfit(static_cast<ILayer*>(tenonAddByteScale(network.get(), input(DataType::kINT8, {2, 3}))), "input 0 'x'");
 }
 
 TEST_F(OwnLayers, bitsAreReadInTypesOfOneWidth)

@@ -76,6 +76,27 @@ TEST(CpuProduct, manyRowsAndDeepOnes)
         }
 }
 
+//! Depths of several parts, of even and other length; rows and columns that groups do not divide.
+TEST(CpuProduct, partsOfTheDepth)
+{
+    std::array<Epilogue, 3> const epilogues{
+        Epilogue{}, Epilogue{{{EpilogueKind::kGeluErf}}}, Epilogue{{{EpilogueKind::kAdd}, {EpilogueKind::kRelu}}}};
+    for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+             {24, 384, 24}, {50, 385, 16}, {151, 900, 140}, {295, 641, 7}, {67, 2304, 300}})
+        for (Epilogue const& epilogue : epilogues)
+        {
+            SCOPED_TRACE(fmt::format("{} x {} x {}, {} steps", m, k, n, epilogue.steps.size()));
+            MatrixMultiply layer;
+            layer.alpha = n == 140 ? 0.25F : 1.0F;
+            layer.epilogue = epilogue;
+            std::vector<Operand> operands{
+                input(randomTensor({m, k})), weight(randomTensor({k, n})), weight(randomTensor({n}))};
+            if (epilogue.extraInputs() > 0)
+                operands.push_back(input(randomTensor({m, n})));
+            expectKernels(layer, std::move(operands), "panels", toleranceOfSums(k), Types::kFloatOnly);
+        }
+}
+
 TEST(CpuProduct, epilogues)
 {
     for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})

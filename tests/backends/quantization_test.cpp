@@ -1,6 +1,7 @@
 // Quantization, rotation and cache updates on the CPU against the reference.
 #include "backends/cpu/byte_quantization.h"
 #include "backends/kernel_case.h"
+#include "layers/byte_scale.h"
 #include "layers/dequantize.h"
 #include "layers/dynamic_quantize.h"
 #include "layers/kv_cache_update.h"
@@ -285,6 +286,49 @@ TEST(CpuRotaryEmbedding, pairsPartsAndPositions)
                     input(randomTensor({1, 5, pairs}))},
                 "rows");
         }
+}
+
+//! Few elements and many, by one lane and by all; ends of stretches, above, below and on both sides of 0.
+TEST(ByteScale, lengthsAndSigns)
+{
+    char const* const candidate = backendUnderTest().name == "cuda" ? "extremes" : "stretches";
+    for (int64_t const count : {0, 1, 15, 16, 63, 768, 4096, 4097, 50000, 300001})
+        for (auto const& [low, high] : {std::pair{-1.0, 5.0}, {2.0, 9.0}, {-9.0, -2.0}})
+        {
+            expectKernels(ByteScale{}, {input(randomTensor({1, count}, low, high))}, candidate, {0.0, 0.0});
+            if (count == 0)
+                continue;
+            for (int64_t const at : {int64_t{0}, count / 2, count - 1}) // The ends, wherever they stand.
+                for (double const far : {-100.0, 100.0})
+                {
+                    HostTensor x = randomTensor({1, count}, low, high);
+                    x.set(at, far);
+                    expectKernels(ByteScale{}, {input(x)}, candidate, {0.0, 0.0}, Types::kFloatOnly);
+                }
+        }
+    expectKernels(ByteScale{}, {input(randomTensor({}, -3.0, -2.0))}, candidate, {0.0, 0.0});
+    expectKernels(ByteScale{}, {input(randomTensor({2, 19, 6, 5}, -3.0, 2.0))}, candidate, {0.0, 0.0});
+}
+
+TEST(ByteScale, zerosAndWhatIsNoNumber)
+{
+    char const* const candidate = backendUnderTest().name == "cuda" ? "extremes" : "stretches";
+    for (int64_t const count : {3, 40, 70000})
+    {
+        HostTensor x{DType::kFLOAT, {count}};
+        expectKernels(ByteScale{}, {input(x)}, candidate, {0.0, 0.0});
+        x.set(count / 3, -0.0);
+        expectKernels(ByteScale{}, {input(x)}, candidate, {0.0, 0.0});
+        for (double const special : {static_cast<double>(NAN), static_cast<double>(INFINITY),
+                 -static_cast<double>(INFINITY), 3e38, -3e38, 1e-44, -1e-44})
+        {
+            x.set(count - 1, special);
+            expectKernels(ByteScale{}, {input(x)}, candidate, {0.0, 0.0}, Types::kFloatOnly);
+            x.set(0, -special);
+            expectKernels(ByteScale{}, {input(x)}, candidate, {0.0, 0.0}, Types::kFloatOnly);
+            x.set(0, 0.0);
+        }
+    }
 }
 
 TEST(CpuKVCacheUpdate, insideAndPastBothEnds)

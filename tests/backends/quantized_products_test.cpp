@@ -2,6 +2,7 @@
 #include "backends/cuda_cases.h"
 #include "layers/quantized_convolution.h"
 #include "layers/quantized_matrix_multiply.h"
+#include "layers/quantized_normalization.h"
 
 #include <fmt/format.h>
 
@@ -178,6 +179,22 @@ TEST_F(QuantizedProducts, fp8MatricesWithOneScale)
             expectProduct(
                 {{2, 33, 64}, {1, 64, 48}, false, true, false, steps}, DType::kFP8, DType::kHALF, outputScale);
     expectProduct({{40, 32}, {32, 32}, true, true, false}, DType::kFP8, DType::kBF16, 0.0F);
+}
+
+TEST_F(QuantizedProducts, normsRoundTheirResults)
+{
+    for (DType const to : {DType::kINT8, DType::kFP8})
+        for (DType const real : {DType::kFLOAT, DType::kHALF, DType::kBF16})
+            for (int64_t const length : {768, 37})
+            {
+                SCOPED_TRACE(fmt::format("{} of {} to {}", length, nameOf(real), nameOf(to)));
+                QuantizedNormalization const layer{{.axes = 4}, 0.03F, to};
+                std::vector<int64_t> const row{1, 1, length};
+                expectKernels(layer,
+                    {input(randomTensor({3, 11, length}, -2.0, 3.0, real)), weight(randomTensor(row, -2.0, 2.0, real)),
+                        weight(randomTensor(row, -1.0, 1.0, real))},
+                    "rows", toleranceOf(to, to), Types::kFloatOnly);
+            }
 }
 
 } // namespace tenon::test

@@ -2,7 +2,9 @@
 // bits on the CPU against the reference.
 #include "backends/kernel_case.h"
 #include "layers/bit_cast.h"
+#include "layers/box_selection.h"
 #include "layers/concatenation.h"
+#include "layers/deformable_attention.h"
 #include "layers/determinant.h"
 #include "layers/grid_sample.h"
 #include "layers/lrn.h"
@@ -115,6 +117,17 @@ TEST(CpuRaggedSoftMax, rowsOfNoElements)
     }
 }
 
+//! So many boxes that whole vectors of those kept are compared, and some at their end.
+TEST(CpuNMS, manyAreKept)
+{
+    for (int64_t const count : {31, 97, 333, 700})
+        for (int64_t const classes : {1, 3})
+            expectKernels(NMS{},
+                {input(randomTensor({1, count, 4}, 0.0, 30.0)), input(randomTensor({1, count, classes}, 0.0, 1.0)),
+                    weight(lengths({}, {static_cast<int32_t>(count)}, DType::kINT32)),
+                    input(randomTensor({}, 0.3, 0.5)), input(randomTensor({}, 0.0, 0.1))},
+                "greedy", {}, Types::kFloatOnly);
+}
 TEST(CpuNMS, formatsLimitsAndClasses)
 {
     using nvinfer1::BoundingBoxFormat;
@@ -134,6 +147,60 @@ TEST(CpuNMS, formatsLimitsAndClasses)
     expectKernels(NMS{},
         {input(randomTensor({1, 9, 4})), input(randomTensor({1, 9, 1})), input(lengths({}, {3}, DType::kINT32))},
         "greedy", {}, Types::kFloatOnly);
+}
+
+TEST(CpuBoxSelection, rulesLimitsAndAnchors)
+{
+    for (BoxRule const rule : {BoxRule::kTogether, BoxRule::kByClass})
+        for (int64_t const candidates : {5000, 17}) // Of more than that, the best are taken by digits.
+            for (int64_t const boxClasses : {1, 5})
+            {
+                BoxSelection layer{.rule = rule,
+                    .scoreThreshold = 0.2F,
+                    .overlapThreshold = 0.3F,
+                    .candidates = candidates,
+                    .most = 40,
+                    .background = 2,
+                    .emptyClass = -1};
+                std::vector<Operand> inputs{
+                    input(randomTensor({2, 90, boxClasses, 4}, 0.0, 3.0)), input(randomTensor({2, 90, 5}, 0.0, 1.0))};
+                expectKernels(layer, inputs, "greedy", {}, Types::kFloatOnly);
+                layer.mostOfClass = rule == BoxRule::kTogether ? 3 : 0;
+                layer.form = BoxForm::kCentre;
+                layer.isAgnostic = layer.clips = layer.arePixels = layer.haveOneInCommon = true;
+                for (int64_t const images : {1, 2})
+                {
+                    std::vector<Operand> more = inputs;
+                    more.push_back(input(randomTensor({images, 90, 4}, 0.1, 0.9)));
+                    expectKernels(layer, more, "greedy", {}, Types::kFloatOnly);
+                }
+            }
+    expectKernels(BoxSelection{.scoreThreshold = 2.0F, .most = 3},
+        {input(randomTensor({2, 7, 1, 4})), input(randomTensor({2, 7, 2}))}, "greedy", {}, Types::kFloatOnly);
+    expectKernels(BoxSelection{.most = 3}, {input(randomTensor({2, 0, 1, 4})), input(randomTensor({2, 0, 2}))},
+        "greedy", {}, Types::kFloatOnly);
+}
+
+TEST(CpuDeformableAttention, columnsAndPoints)
+{
+    for (int64_t const columns : {1, 5, 8, 32})
+        for (int64_t const points : {0, 1, 4})
+        {
+            HostTensor maps{DType::kINT32, {3, 2}};
+            HostTensor starts{DType::kINT32, {3}};
+            int64_t rows{0};
+            for (int64_t level = 0; level < 3; ++level)
+            {
+                maps.setInteger(2 * level, 4 - level);
+                maps.setInteger(2 * level + 1, 1 + 3 * level);
+                starts.setInteger(level, rows);
+                rows += (4 - level) * (1 + 3 * level);
+            }
+            expectKernels(DeformableAttention{},
+                {input(randomTensor({2, rows, 3, columns})), input(maps), input(starts),
+                    input(randomTensor({2, 6, 3, 3, points, 2}, -0.2, 1.2)), input(randomTensor({2, 6, 3, 3, points}))},
+                "points");
+        }
 }
 
 //! Constants lie row-major beside inputs of any layout.

@@ -11,6 +11,7 @@
 #include "layers/image_convolution.h"
 #include "layers/matrix_multiply.h"
 #include "layers/normalized_product.h"
+#include "layers/quantized_matrix_multiply.h"
 
 #include <gmock/gmock.h>
 
@@ -100,6 +101,18 @@ std::vector<int64_t> matrixResult(int64_t rows)
 {
     return {rows, 64};
 }
+QuantizedMatrixMultiply bytesToHalves()
+{
+    QuantizedMatrixMultiply layer;
+    layer.realType = DType::kHALF;
+    return layer;
+}
+FamilyOperands bytes(int64_t rows)
+{
+    constexpr DType kBytes{DType::kINT8};
+    return {given({rows, 128}, Layout::kLinear, kBytes), constant({128, 64}, kBytes), constant({64}),
+        constant({64}, DType::kFLOAT)};
+}
 FamilyOperands windows(int64_t rows)
 {
     return {given({1, 64, rows, 8}, kLast), constant({64, 64, 3, 3})};
@@ -136,6 +149,7 @@ std::vector<Family> families()
         {"early tiles", 0, shared(MatrixMultiply{}), matrices, 20, 128, matrixResult, kRows, "sm_89"},
         {"small tiles", 4, shared(MatrixMultiply{}), matrices, 20, 40, matrixResult, kRows, "sm_75"},
         {"large tiles", 3, shared(MatrixMultiply{}), matrices, 20, 1 << 18, matrixResult, kRows, "sm_100"},
+        {"large tiles", 4, shared(bytesToHalves()), bytes, 20, 1 << 18, matrixResult, kRows, "sm_100"},
         {"normalized tiles", 0, shared(NormalizedProduct{}), normalized, 20, 128, matrixResult, kRows, {}},
         {"early tiles", 0, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 16, windowResult, kLast, "sm_89"},
         {"large tiles", 3, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 1 << 13, windowResult, kLast, "sm_100"},

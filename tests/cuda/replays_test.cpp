@@ -256,6 +256,111 @@ TEST_F(Replayed, aPatchThatIsRefusedMakesTheGraphAnew)
     tenonFakeFailAll(nullptr, 0);
 }
 
+namespace
+{
+std::vector<float> turnedOnce(std::vector<float> const& values)
+{
+    std::vector<float> turned(kCount);
+    for (size_t c = 0; c < 6; ++c)
+        for (size_t s = 0; s < 4; ++s)
+            turned[s * 6 + c] = values[c * 4 + s];
+    return turned;
+}
+
+//! a → b, then from fence to fence b → c → d beside b → e, then d → f; the memory of `e` is read behind the fence, too.
+class Fork
+{
+  public:
+    explicit Fork(Device& device)
+        : mDevice{device}
+    {
+        Owned const* const ends[][2]{{&a, &b}, {&b, &c}, {&c, &d}, {&b, &e}, {&d, &f}, {&e, &g}};
+        for (size_t i = 0; i < mSteps.size(); ++i)
+        {
+            auto const done = prepare(device, mSteps[i], StepRole::kReorder, Place::kDevice, ends[i][0]->data,
+                ends[i][1]->data, Layout::kChannelsLast);
+            EXPECT_TRUE(done) << (done ? std::string{} : done.error().message);
+        }
+    }
+    Result<Done> run(void* stream)
+    {
+        std::array<Launch, 6> launches;
+        for (size_t i = 0; i < launches.size(); ++i)
+            launches[i] = mSteps[i].launch;
+        launches[1].isFence = launches[4].isFence = true;
+        launches[1].stream = launches[2].stream = 1;
+        RunFailure failure;
+        TENON_TRY(mDevice.run(launches, {.stream = stream, .fence = mFence.get(), .listener = &mListener}, failure));
+        mFence->wait(nullptr);
+        return Done{};
+    }
+    void runAndCompare(void* stream, float from)
+    {
+        std::vector<float> const first = turnedOnce(filled(mDevice, a, from));
+        auto const done = run(stream);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(read(mDevice, f), turnedOnce(turnedTwice(first)));
+        EXPECT_EQ(read(mDevice, g), turnedTwice(first));
+    }
+
+  private:
+    Device& mDevice;
+    std::array<OwnStep, 6> mSteps;
+    std::unique_ptr<Fence> mFence{mDevice.makeFence()};
+    Silent mListener;
+
+  public:
+    Owned a{mDevice, false}, b{mDevice, false}, c{mDevice, false}, d{mDevice, false}, e{mDevice, false},
+        f{mDevice, false}, g{mDevice, false};
+};
+} // namespace
+
+//! The fake driver takes what edges allow in one order and in the other by turns: a fence that is missing shows.
+TEST_F(Replayed, streamsOfTheStepsAreBranchesOfTheGraph)
+{
+    Fork fork{device};
+    fork.runAndCompare(stream, 1.0F);
+    int64_t const before = tenonFakeCallsOf("cuStreamWaitEvent");
+    fork.runAndCompare(stream, 2.0F);
+    EXPECT_EQ(tenonFakeCallsOf("cuStreamWaitEvent"), before + 2) << "one where the branch begins, one where it ends";
+    Counts const made;
+    for (float const from : {3.0F, 4.0F, 5.0F, 6.0F})
+        fork.runAndCompare(stream, from);
+    EXPECT_EQ(Counts{}.graphs, made.graphs + 4);
+    EXPECT_EQ(Counts{}.made, made.made);
+}
+
+TEST_F(Replayed, onlyWhatHasOneStepInFrontMayOverlapWithIt)
+{
+    Fork fork{device};
+    fork.runAndCompare(stream, 1.0F);
+    Counts const before;
+    fork.runAndCompare(stream, 2.0F);
+    // b → c waits for an event, d → f for two branches; a → b has nothing in front.
+    EXPECT_EQ(Counts{}.overlapping, before.overlapping + 3);
+}
+
+TEST_F(Replayed, whereNoBranchCanBeRecordedTheStepsRunOneByOne)
+{
+    for (char const* const call : {"cuStreamCreate", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"})
+    {
+        cuda::Replays replays{true};
+        Fork fork{device};
+        std::array<OwnStep, 2> steps;
+        for (size_t i = 0; i < steps.size(); ++i)
+            ASSERT_TRUE(prepare(device, steps[i], StepRole::kReorder, Place::kDevice, fork.a.data,
+                i == 0 ? fork.b.data : fork.c.data, Layout::kChannelsLast));
+        steps[1].launch.stream = 1;
+        std::array const launches{steps[0].launch, steps[1].launch};
+        cuda::Current const current{fake()};
+        EXPECT_FALSE(*replays.launch(fake(), launches, stream, 0)) << "they come for the first time";
+        tenonFakeFailAll(call, 1);
+        EXPECT_FALSE(*replays.launch(fake(), launches, stream, 0)) << call;
+        tenonFakeFailAll(nullptr, 0);
+        EXPECT_FALSE(*replays.launch(fake(), launches, stream, 0)) << call << ": what has failed is not tried again";
+    }
+}
+
 TEST_F(Replayed, graphsGoWithTheirSteps)
 {
     Owned const a{device, false};

@@ -654,6 +654,23 @@ def sorting():
     case("Cumulative", "E36_int64", {}, [ci, Const(-1)], np.cumsum(ci))
     case("Assertion", "E21_holds", {"Message": "must hold"}, [np.array([True, True])], [])
     case("DebugTensor", "T8_takesAnything", {"Tensor": "middle"}, [uniform("debug", 2, 3)], [])
+    case(
+        "Requirement",
+        "extentsAndValuesAreAsAskedFor",
+        {
+            "extents": [
+                {"input": 0, "axis": 1, "other": 1, "otherAxis": 0},
+                {"input": 0, "axis": 0, "other": -1, "otherAxis": 2},
+            ],
+            "values": [
+                {"input": 1, "least": 0, "most": 5, "message": "too many"},
+                {"input": 1, "least": -1, "most": 3, "extentOf": 0, "axis": 0, "message": "beyond the rows"},
+            ],
+            "message": "it takes rows",
+        },
+        [uniform("required", 2, 3), np.array([0, 5, 2], np.int32)],
+        [],
+    )
 
 
 def convolutions():
@@ -1168,6 +1185,136 @@ def detections():
     case("NMS", "asOnnxRuntime", {}, inputs, [found.astype(np.int32), np.int32(len(found))])
 
 
+def selected(boxes, scores, anchors=None, **rules):
+    """One box after the other, in float32, as the header of the layer says."""
+    f = np.float32
+    get = {"candidates": 5000, "most": 4, "mostOfClass": 0, "background": -1, "emptyClass": 0, **rules}.get
+    by_class, centre, most = get("rule") == 1, get("form") == 1, get("most")
+    images, count, classes = scores.shape
+    limit = f(get("scoreThreshold", 0))
+    if get("areLogits"):
+        limit = np.log(limit / (f(1) - limit))
+    more = f(bool(get("arePixels")))
+
+    def ordered(b):
+        return np.array([min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])], f)
+
+    def corners(b):
+        return np.array([b[0] - f(0.5) * b[2], b[1] - f(0.5) * b[3], b[0] + f(0.5) * b[2], b[1] + f(0.5) * b[3]], f)
+
+    def place(image, box, label):
+        b = boxes[image, box, label if boxes.shape[2] > 1 else 0]
+        if anchors is None:
+            return corners(b) if centre else b
+        a = anchors[image if anchors.shape[0] > 1 else 0, box]
+        if centre:
+            sizes = [a[2] * np.exp(b[2]), a[3] * np.exp(b[3])]
+            return corners(np.array([b[0] * a[2] + a[0], b[1] * a[3] + a[1], *sizes], f))
+        return ordered(a) + ordered(b)
+
+    def covered(better, one):
+        a, b = ordered(better), ordered(one)
+        low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
+        is_apart = (high < low).any()
+        sides = (np.zeros(2, f) if is_apart else high - low) + (more if by_class and get("haveOneInCommon") else f(0))
+        shared = sides[0] * sides[1] if (sides > 0).all() else f(0)
+        areas = [np.prod(np.maximum(x[2:] - x[:2] + (more if by_class else f(0)), f(0))) for x in (a, b)]
+        part = shared / (areas[0] + areas[1] - shared) if shared > 0 else f(0)
+        return part > f(get("overlapThreshold")) if by_class else part >= f(get("overlapThreshold"))
+
+    counts = np.zeros((images, 1), np.int32)
+    out = np.zeros((images, most, 4), f)
+    values, labels = np.zeros((images, most), f), np.full((images, most), get("emptyClass"), np.int32)
+    for image in range(images):
+        pairs = [(-scores[image, b, c], b, c) for b in range(count) for c in range(classes) if c != get("background")]
+        pairs = sorted(p for p in pairs if (-p[0] > limit if by_class else -p[0] >= limit))
+        if by_class:
+            ranks = {c: [p for p in pairs if p[2] == c][: get("candidates")] for c in range(classes)}
+            pairs = [p for own in ranks.values() for p in own]
+        kept, left, of_class = [], [], {}
+        for score, box, label in pairs[: None if by_class else get("candidates")]:
+            if len(left) == most and not by_class:
+                break
+            here = place(image, box, label)
+            if any((get("isAgnostic") or label == other) and covered(b, here) for b, other in kept):
+                continue
+            kept.append((here, label))
+            of_class[label] = of_class.get(label, 0) + 1
+            if 0 < get("mostOfClass") < of_class[label]:
+                continue
+            left.append((score, label, box, here))
+        left = sorted(left, key=lambda one: one[:3])[:most] if by_class else left
+        counts[image] = len(left)
+        for i, (score, label, _, here) in enumerate(left):
+            out[image, i] = np.clip(here, 0, 1) if get("clips") else here
+            values[image, i] = 1 / (1 + np.exp(score)) if get("areLogits") else -score
+            labels[image, i] = label
+    return counts, out, values, labels
+
+
+def box_selections():
+    low = uniform("bsl", 2, 11, 1, 2, low=0, high=1)
+    boxes = np.concatenate([low, low + uniform("bsh", 2, 11, 1, 2, low=0.2, high=0.9)], 3)
+    of_each = np.repeat(boxes, 3, 2) + uniform("bse", 2, 11, 3, 1, low=-0.2, high=0.2)
+    centres = uniform("bsc", 2, 11, 1, 4, low=0.1, high=0.8)
+    scores = np.round(uniform("bss", 2, 11, 3, low=0, high=1), 1).astype(np.float32)  # Some are equal.
+
+    def one(name, boxes, anchors=None, scores=scores, **rules):
+        fields = {"candidates": 5000, "most": 4, **rules}
+        inputs = [boxes, scores] + ([] if anchors is None else [anchors])
+        case("BoxSelection", name, fields, inputs, selected(boxes, scores, anchors, **rules))
+
+    together = {"scoreThreshold": 0.25, "overlapThreshold": 0.3}
+    one("together", boxes, most=9, **together)
+    one("togetherOfEachClass", of_each, most=20, background=1, **together)
+    one("agnostic", boxes, most=20, isAgnostic=True, **together)
+    one("fewCandidates", boxes, candidates=5, **together)
+    one("centres", centres, form=1, most=20, clips=True, **together)
+    one("anchors", boxes, boxes[:1, :, 0] * 2, most=20, **together)
+    one("anchorsOfEachImage", centres, centres[:, :, 0] + 0.1, form=1, most=20, **together)
+    one("fewOfAClass", boxes, most=20, mostOfClass=2, scoreThreshold=0.1, overlapThreshold=0.9)
+    one("logits", boxes, scores=scores * 4 - 2, areLogits=True, most=20, **together)
+    one("nothing", boxes, scoreThreshold=2, overlapThreshold=0.5, emptyClass=-1)
+    by_class = {"rule": 1, "candidates": 6, "most": 7, "emptyClass": -1, **together}
+    one("byClass", boxes, **by_class)
+    one("byClassOfEach", of_each, **{**by_class, "most": 30, "background": 0, "clips": True})
+    one("byClassInPixels", np.floor(boxes * 9), **{**by_class, "arePixels": True})
+    one("byClassWithOneInCommon", np.floor(boxes * 9), **{**by_class, "arePixels": True, "haveOneInCommon": True})
+
+
+def attended(values, maps, starts, points, weights):
+    images, _, heads, columns = values.shape
+    queries, levels, per_level = points.shape[1], points.shape[3], points.shape[4]
+    out = np.zeros((images, queries, heads, columns))
+    for n, q, m, level, p in np.ndindex(images, queries, heads, levels, per_level):
+        height, width = maps[level]
+        plane = values[n, starts[level] : starts[level] + height * width, m].astype(np.float64)
+        plane = np.pad(plane.reshape(height, width, columns), ((2, 2), (2, 2), (0, 0)))  # What is around it.
+        x, y = points[n, q, m, level, p].astype(np.float64) * (width, height) - 0.5
+        if not (-1 < x < width and -1 < y < height):
+            continue
+        left, top = math.floor(x), math.floor(y)
+        read = plane[top + 2 : top + 4, left + 2 : left + 4]
+        across, down = np.array([1 - (x - left), x - left]), np.array([1 - (y - top), y - top])
+        out[n, q, m] += weights[n, q, m, level, p] * np.einsum("ijc,i,j->c", read, down, across)
+    return out
+
+
+def deformable_attentions():
+    def one(name, kind, images, heads, columns, queries, per_level):
+        maps, starts = np.array([[4, 6], [2, 3], [1, 1]], np.int32), np.array([0, 24, 31], np.int32)
+        values = uniform(f"{name}v", images, 33, heads, columns).astype(kind)
+        points = uniform(f"{name}p", images, queries, heads, 3, per_level, 2, low=-0.3, high=1.3).astype(kind)
+        weights = uniform(f"{name}w", images, queries, heads, 3, per_level).astype(kind)
+        inputs = [values, maps, starts, points, weights]
+        case("DeformableAttention", name, {}, inputs, as_type(attended(*inputs), values))
+
+    one("packs", np.float32, 2, 3, 8, 5, 4)
+    one("oddColumns", np.float32, 1, 2, 5, 4, 2)
+    one("halves", np.float16, 2, 2, 16, 3, 4)
+    one("noPoints", np.float32, 1, 2, 4, 3, 0)
+
+
 def ragged():
     def one(name, x, lengths, kind=np.int32):
         bounds = np.array(lengths, kind).reshape(*x.shape[:-1], 1)
@@ -1352,6 +1499,19 @@ def normalized_products():
         case(kind, name, fields, [x, matrix, bias, sums], as_type(y, x))
         case(kind, f"{name}WithoutBias", {"product": {"operation1": 1}}, [x, matrix.swapaxes(-1, -2), None, sums],
              as_type(rows @ matrix.astype(np.float64), x))  # fmt: skip
+
+
+def quantized_norms():
+    """A norm whose result is rounded to int8 by one scale."""
+    x, scale, shift = uniform("qn_x", 5, 6), uniform("qn_s", 1, 6), uniform("qn_b", 1, 6)
+    rows = x.astype(np.float64)
+    rows = (rows - rows.mean(axis=-1, keepdims=True)) / np.sqrt(rows.var(axis=-1, keepdims=True) + 1e-5)
+    for name, operands, y in (
+        ("rows", [x, scale, shift], rows * scale + shift),
+        ("withoutBias", [x, scale], rows * scale),
+    ):
+        steps = np.clip(np.rint(y / np.float64(0.03125)), -128, 127).astype(np.int8)
+        case("QuantizedNormalization", name, {"norm": {"Axes": 2}, "scale": 0.03125}, operands, steps)
 
 
 def weight_only_products():
@@ -1709,6 +1869,29 @@ def remainders():
     case("Remainder", "none", {"IsFloored": True}, [a, b], np.full((1, 5), nan, np.float32))
 
 
+def byte_scales():
+    def one(name, x, scale=None, zero=None):
+        wide = x.astype(np.float32)
+        low, high = np.minimum(wide.min(initial=0), 0), np.maximum(wide.max(initial=0), 0)
+        scale = (high - low) / np.float32(255) if scale is None else np.float32(scale)
+        zero = np.rint(np.clip(-low / scale, 0, 255)) if zero is None else zero
+        outputs = [np.array(scale, np.float32), np.array(zero, np.uint8), np.array(zero, np.float32)]
+        case("ByteScale", name, {}, [x], outputs)
+
+    # Of the operator's example in ONNX's text.
+    one("example", np.array([0, 2, -3, -2.5, 1.34, 0.5], np.float32), 0.0196078438, 153)
+    one("aboveZero", uniform("aboveZero", 3, 4, low=2, high=9))
+    one("belowZero", uniform("belowZero", 40, low=-9, high=-2))
+    one("oneNumber", np.array(-7.25, np.float32))
+    one("half", uniform("halves", 2, 3, 5, low=-9, high=4).astype(np.float16))
+    one("zeroPointBetweenTwo", np.array([-0.5, 254.5], np.float32), 1, 0)
+    one("zeros", np.zeros((2, 3), np.float32), 1, 0)
+    one("noElements", np.zeros((2, 0), np.float32), 1, 0)
+    one("beyondFloat", np.array([-3e38, 3e38], np.float32), np.inf, 0)
+    one("infinite", np.array([-np.inf, 1], np.float32), np.inf, 0)
+    one("noNumber", np.array([-4, np.nan, 1], np.float32), np.nan, 0)
+
+
 def bit_casts():
     x = np.array([[0.0, -0.0, 1.0], [-2.5, np.inf, 1e-42]], np.float32)
     case("BitCast", "floatToInt", {"ToType": ENUM["INT32"]}, [x], x.view(np.int32))
@@ -1746,12 +1929,15 @@ def main():
         grids,
         equations,
         detections,
+        box_selections,
+        deformable_attentions,
         ragged,
         quantizations,
         int8_products,
         channel_gates,
         image_convolutions,
         normalized_products,
+        quantized_norms,
         weight_only_products,
         dynamic_quantizations,
         transformers,
@@ -1763,6 +1949,7 @@ def main():
         row_orders,
         remainders,
         bit_casts,
+        byte_scales,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

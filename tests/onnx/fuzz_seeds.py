@@ -39,6 +39,17 @@ g (float[1,3,8,8] x, int8[4,3,3,3] wa, float[4] wb) => (float[1,4,8,8] y)
     f = QuantizeLinear (e, s, z)
     y = DequantizeLinear (f, s, z)
 }""",
+    "quantized in the run": """
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[n,8] x, int8[8,4] wa, int8[4] wb) => (float[n,4] y)
+<float s = {0.01}>
+{
+    q, t, z = DynamicQuantizeLinear (x)
+    a = MatMulInteger (q, wa, z, wb)
+    b = Cast <to = 1> (a)
+    c = Mul (t, s)
+    y = Mul (b, c)
+}""",
     "attention": """
 <ir_version: 8, opset_import: ["" : 17]>
 g (int64[n,t] ids, float[10,8] wt, float[8] ws, float[8] wb, float[8,8] wq, float[8,8] wk, float[8,8] wv)

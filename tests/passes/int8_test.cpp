@@ -375,6 +375,80 @@ output %y
 )");
 }
 
+//! Behind the maxima there are fewer elements; a product of int8 numbers rounds its own.
+TEST(Int8Rules, quantizationStaysBehindMaximaOfRealNumbers)
+{
+    std::string const head{"input %x : float32[N,3,8,8]\nconst %w : float32[4,3,1,1] = random(1)\n"
+                           "const %s : float32[] = 0.125\n"
+                           "%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(1,1)}\n"};
+    std::string const tail{"%z = Pooling(%r) {WindowSizeNd=(2,2)}\n%y = Quantize(%z, %s) {Axis=-2}\noutput %y\n"};
+    expectUnchanged("quantize-above-views", head + "%r = Activation(%c) {ActivationType=0}\n" + tail);
+    expectRewrite("quantize-above-views", head + "%r = ElementWise(%c, %c) {Operation=0}\n" + tail,
+        head
+            + "%r = ElementWise(%c, %c) {Operation=0}\n%q = Quantize(%r, %s) {Axis=-2}\n"
+              "%y = Pooling(%q) {WindowSizeNd=(2,2)}\noutput %y\n");
+}
+
+//! Behind the product it meets others, as that of numbers that nothing quantizes does.
+TEST(Int8Rules, whatMovesRowsMovesBehindTheirQuantization)
+{
+    std::string const head{
+        "input %x : float32[3,4,8]\nconst %w : int8[1,8,6] = random(1)\nconst %s : float32[] = 0.125\n"
+        "%k = Dequantize(%w, %s) {Axis=-2}\n"};
+    std::string const tail{"%y = MatrixMultiply(%m, %k)\noutput %y\n"};
+    std::string const transpose{"FirstTranspose=[1,0,2,3,4,5,6,7]}\n"};
+    std::string const reshape{"ReshapeDimensions=(4,3,8)}\n"};
+    auto const before = [&](std::string const& how, std::string const& more) {
+        return head + "%t = Shuffle(%x) {" + how
+            + "%q = Quantize(%t, %s) {Axis=-2}\n%m = Dequantize(%q, %s) {Axis=-2}\n" + more + tail;
+    };
+    auto const behind = [&](std::string const& how) {
+        return head + "%q = Quantize(%x, %s) {Axis=-2}\n%d = Dequantize(%q, %s) {Axis=-2}\n%m = Shuffle(%d) {" + how
+            + tail;
+    };
+    for (std::string const rule : {"sink-transpose-below-quantization", "sink-shuffle-below-quantization"})
+    {
+        expectRewrite(rule, before(transpose, ""), behind(transpose));
+        expectUnchanged(rule, before(transpose, "output %q\n"));
+    }
+    expectUnchanged("sink-transpose-below-quantization", before(reshape, ""));
+    expectRewrite("sink-shuffle-below-quantization", before(reshape, ""), behind(reshape));
+    expectUnchanged("sink-shuffle-below-quantization", before(reshape, ""), FusionLimits{});
+    expectRewrite("sink-transpose-below-matmul", head + "%m = Shuffle(%x) {" + transpose + tail,
+        head + "%m = MatrixMultiply(%x, %k)\n%y = Shuffle(%m) {" + transpose + "output %y\n");
+}
+
+//! What becomes of it is quantized; operands that are dequantized may become those of products of int8 numbers.
+TEST(Int8Rules, attentionOfRealNumbersComesBeforeProducts)
+{
+    auto const text = [](std::string const& of, std::string const& behind) {
+        return "input %q : float32[2,3,5,8]\ninput %k : float32[2,3,8,5]\ninput %v : float32[2,3,5,8]\n"
+               "const %s : float32[] = 0.125\n"
+            + std::string{of == "d" ? "%n = Quantize(%q, %s) {Axis=-2}\n%d = Dequantize(%n, %s) {Axis=-2}\n" : ""}
+        + "%p = MatrixMultiply(%" + of + ", %k)\n%w = SoftMax(%p) {Axes=8}\n%r = MatrixMultiply(%w, %v)\n" + behind;
+    };
+    std::string const quantized{"%t = Shuffle(%r) {FirstTranspose=[0,2,1,3,4,5,6,7], ReshapeDimensions=(2,5,24)}\n"
+                                "%y = Quantize(%t, %s) {Axis=-2}\noutput %y\n"};
+    expectGone("fuse-real-attention", text("q", quantized), "SoftMax");
+    expectUnchanged("fuse-real-attention", text("d", quantized));
+    expectUnchanged("fuse-real-attention", text("q", "output %r\n"));
+    expectUnchanged("fuse-real-attention", text("q", quantized), FusionLimits{});
+}
+
+TEST(Int8Rules, normsRoundTheirResults)
+{
+    std::string const head{
+        "input %x : float32[3,8]\nconst %g : float32[1,8] = random(1)\nconst %s : float32[] = 0.125\n"};
+    std::string const norm{"%n = Normalization(%x, %g) {Axes=2}\n%q = Quantize(%n, %s) {Axis=-2}\noutput %q\n"};
+    std::string const fused{"%q = QuantizedNormalization(%x, %g) {norm={Axes=2}, scale=0.125}\noutput %q\n"};
+    FusionLimits limits = generousLimits();
+    expectUnchanged("fuse-quantize-into-norm", head + norm, limits);
+    limits.quantizedGrain = 16;
+    expectRewrite("fuse-quantize-into-norm", head + norm, head + fused, limits);
+    expectUnchanged("fuse-quantize-into-norm", head + norm + "output %n\n", limits);
+    expectGone("undo-quantized-norm", head + fused, "QuantizedNormalization");
+}
+
 //! As importers write weights for a product with a batch in front.
 TEST(Int8Rules, weightsWithAnAxisInFrontStayInt8)
 {

@@ -1,6 +1,7 @@
 // Each rule before and after.
 #include "passes/rewrite.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tenon::test
@@ -35,6 +36,26 @@ const %w : float32[2051,2047] = random(5)
 output %y
 )",
         "Cast");
+}
+
+//! Of weights whose int32 numbers are too many to be stored; of either type of bytes, along either axis.
+TEST(Rules, sumsOfBytesOfAnySizeAreKnown)
+{
+    for (char const* const type : {"int8", "uint8"})
+        for (int32_t const axes : {1, 2, 3})
+        {
+            std::string const text = fmt::format(R"(
+input %x : int32[1,1]
+const %w : {}[701,611] = random(5)
+%wide = Cast(%w) {{ToType=3}}
+%s = Reduce(%wide) {{Operation=0, ReduceAxes={}, KeepDimensions=true}}
+%y = ElementWise(%x, %s) {{Operation=0}}
+output %y
+)",
+                type, axes);
+            expectGone("fold-constants", text, "Cast");
+            expectGone("fold-constants", text, "Reduce");
+        }
 }
 
 TEST(Rules, mergeCastsStartsFromBeforeTheWidening)

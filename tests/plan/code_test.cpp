@@ -66,7 +66,7 @@ class PlanCodeTest : public ::testing::Test
     }
     size_t placeOf(std::string const& text) const
     {
-        return static_cast<size_t>(std::ranges::search(bytes, text).begin() - bytes.begin());
+        return static_cast<size_t>(std::search(bytes.begin(), bytes.end(), text.begin(), text.end()) - bytes.begin());
     }
 };
 

@@ -77,7 +77,7 @@ Program withStreams(Plan const& plan, int32_t limit)
 
 TEST(Streams, branchesThatAreLongEnoughGetStreamsOfTheirOwn)
 {
-    Program const program = withStreams(*parting(2, 3, 30.0F), -1);
+    Program const program = withStreams(*parting(2, 3, 30.0F), 3);
     EXPECT_EQ(streamsOf(program), (std::vector<int32_t>{0, 1, 1, 1, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(fencesOf(program), (std::vector<size_t>{1, 7}));
     std::vector<Region> const regions = regionsOf(program);
@@ -103,7 +103,7 @@ TEST(Streams, aRegionEndsWhereItsBranchesMeet)
     int32_t const met = sum(main, aside, builder.activation(extents));
     int32_t const behind = scaled(scaled(main, 40.0F), 40.0F);
     sum(met, behind, builder.output("y", extents));
-    Program const program = withStreams(*builder.finish(), -1);
+    Program const program = withStreams(*builder.finish(), 3);
     EXPECT_EQ(streamsOf(program), (std::vector<int32_t>{0, 1, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(fencesOf(program).at(1), 4U);
     EXPECT_EQ(program.steps[4].kernel, "add");
@@ -113,7 +113,7 @@ TEST(Streams, shortBranchesAndChainsStayInTheRunsOwn)
 {
     for (auto const& plan : {parting(3, 1, 5.0F), parting(1, 9, 100.0F)})
     {
-        Program const program = withStreams(*plan, -1);
+        Program const program = withStreams(*plan, 3);
         EXPECT_EQ(streamsOf(program), std::vector<int32_t>(program.steps.size(), 0));
         EXPECT_TRUE(fencesOf(program).empty());
     }
@@ -132,7 +132,7 @@ TEST(Streams, G3_theLimitHoldsAndNoneIsZero)
 TEST(Streams, blocksOfStepsThatMayRunSideBySideNeverOverlap)
 {
     auto const plan = parting(3, 4, 40.0F);
-    plan->programs.front() = withStreams(*plan, -1);
+    plan->programs.front() = withStreams(*plan, 3);
     planner::settleInPlace(plan->programs.front());
     ASSERT_TRUE(checkProgram(*plan, plan->programs.front()));
     Program const& program = plan->programs.front();
@@ -165,7 +165,7 @@ TEST(Streams, blocksOfStepsThatMayRunSideBySideNeverOverlap)
 TEST(Streams, stepsOfABranchShareMemory)
 {
     auto const plan = parting(2, 40, 40.0F);
-    plan->programs.front() = withStreams(*plan, -1);
+    plan->programs.front() = withStreams(*plan, 3);
     BlockPlan const blocks = planBlocks(*plan, plan->programs.front(), false);
     auto const bound = boundArena(*plan, plan->programs.front(), blocks, 0, 64);
     ASSERT_TRUE(bound);
@@ -177,7 +177,7 @@ TEST(Streams, stepsOfABranchShareMemory)
 TEST(Streams, whatABranchLeavesSharesTheMemoryOfItsEarlierSteps)
 {
     auto const plan = parting(2, 4, 40.0F);
-    plan->programs.front() = withStreams(*plan, -1);
+    plan->programs.front() = withStreams(*plan, 3);
     BlockPlan const blocks = planBlocks(*plan, plan->programs.front(), false);
     auto const bound = boundArena(*plan, plan->programs.front(), blocks, 0, 64);
     ASSERT_TRUE(bound);
@@ -266,7 +266,7 @@ TEST(Streams, plansWhoseStreamsWouldRaceAreRefused)
     auto const refused = [](auto const& change) {
         auto const plan = parting(2, 3, 30.0F);
         Program& program = plan->programs.front();
-        planner::assignStreams(program, -1);
+        planner::assignStreams(program, 3);
         planner::settleInPlace(program);
         EXPECT_TRUE(checkProgram(*plan, program));
         change(program.steps);

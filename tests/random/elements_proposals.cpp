@@ -258,6 +258,16 @@ bool proposeBitCast(Author& author)
         && author.node("BitCast", {x->name}, fmt::format("ToType={}", static_cast<int32_t>(DType::kINT32)));
 }
 
+bool proposeByteScale(Author& author)
+{
+    Written const* x = author.any([](Written const& each) {
+        bool const isReal =
+            each.type.dtype == DType::kFLOAT || each.type.dtype == DType::kHALF || each.type.dtype == DType::kBF16;
+        return isReal && each.known.isExact();
+    });
+    return x != nullptr && author.node("ByteScale", {x->name}, {}, 3);
+}
+
 bool proposeRowOrder(Author& author)
 {
     Written const* x = author.any([](Written const& each) { return each.rank() == 2 && each.known.isExact(); });

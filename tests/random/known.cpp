@@ -99,11 +99,14 @@ class NodeErrors
             {"Activation", &NodeErrors::elements},
             {"Attention", &NodeErrors::smooth},
             {"BitCast", &NodeErrors::bits},
+            {"BoxSelection", &NodeErrors::exact},
+            {"ByteScale", &NodeErrors::exact},
             {"Cast", &NodeErrors::elements},
             {"Concatenation", &NodeErrors::moves},
             {"Convolution", &NodeErrors::sums},
             {"Cumulative", &NodeErrors::sums},
             {"Deconvolution", &NodeErrors::sums},
+            {"DeformableAttention", &NodeErrors::smooth},
             {"Dequantize", &NodeErrors::elements},
             {"Determinant", &NodeErrors::smooth},
             {"Einsum", &NodeErrors::sums},
@@ -327,9 +330,42 @@ class NodeErrors
             less.operation = nvinfer1::ElementWiseOperation::kLESS;
             TENON_TRY(addEnds(*makeLayer(less), moving, rounded, isFoldable));
         }
+        addZeros();
+        if (!rounded)
+            TENON_TRY(addSignsOfZeros());
         // Formulas such as x / 2 · (1 + erf(x)) cancel: what is left is off by a unit of what was there.
         double const scale = mLayer.name() == "Activation" ? 1.0 + largestOf(mIn[0]->value) : 1.0;
         return addRounding(rounded ? 1.0 : roundingUnits(), rounded ? 0.0 : kUnit * scale);
+    }
+
+    //! As truth values all numbers but 0 are one: both ends of an interval with 0 inside are true.
+    void addZeros()
+    {
+        auto const* const cast = as<Cast>(mLayer);
+        if (cast == nullptr || cast->toType != DType::kBOOL || mIn[0]->isExact())
+            return;
+        for (size_t i = 0; i < mOut[0].error.size(); ++i)
+            if (std::abs(mIn[0]->value.real(static_cast<int64_t>(i))) <= mIn[0]->error[i])
+                mOut[0].error[i] = 1.0;
+    }
+
+    //! A sum of nothing but -0 is 0 where it begins with 0, and -0 where it begins with its first term: what is divided
+    //! by it goes to one infinity or to the other.
+    Result<Done> addSignsOfZeros()
+    {
+        Hosts const made = TENON_TRY(run([](Known const& known) {
+            HostTensor tensor = widened(known.value);
+            for (double& each : tensor.reals)
+                each = each == 0.0 ? -each : each;
+            return tensor;
+        }));
+        for (size_t i = 0; i < mOut[0].error.size(); ++i)
+        {
+            auto const k = static_cast<int64_t>(i);
+            if (std::isinf(distance(made[0].real(k), mOut[0].value.real(k))))
+                mOut[0].error[i] = kInfinity;
+        }
+        return Done{};
     }
 
     //! The furthest that a layer's results at the ends of the operands' intervals are from those in the middle.
@@ -532,11 +568,13 @@ class NodeErrors
         auto const sign = [&] { return (random() & 1U) != 0 ? 1.0 : -1.0; };
         std::vector<double> furthest(mOut.size(), 0.0);
         Hosts const middle = TENON_TRY(run([](Known const& known) { return widened(known.value); }));
-        bool const isPositioned = mLayer.name() == "GridSample"; // Positions are computed alike.
+        Known const* const positions = mLayer.name() == "GridSample" ? mIn[1] // They are computed alike.
+            : mLayer.name() == "DeformableAttention"                 ? mIn[3]
+                                                                     : nullptr;
         for (int32_t i = 0; i < kTries; ++i)
         {
-            Hosts const made = TENON_TRY(run(
-                [&](Known const& known) { return moved(known, isPositioned && &known == mIn[1] ? 0.0 : 2.0, sign); }));
+            Hosts const made =
+                TENON_TRY(run([&](Known const& known) { return moved(known, &known == positions ? 0.0 : 2.0, sign); }));
             for (size_t o = 0; o < mOut.size(); ++o)
                 for (int64_t k = 0; k < made[o].count(); ++k)
                     furthest[o] = std::max(furthest[o], distance(made[o].real(k), middle[o].real(k)));

@@ -287,6 +287,40 @@ bool proposeNMS(Author& author)
         fmt::format("BoundingBoxFormat={}", author.draw(0, 1)), 2);
 }
 
+bool proposeBoxSelection(Author& author)
+{
+    Written const* x = author.any([](Written const& each) {
+        return each.type.dtype == DType::kFLOAT && each.rank() == 3 && each.isStatic() && each.known.isExact()
+            && each.known.value.count() > 0;
+    });
+    if (x == nullptr)
+        return false;
+    return author.node("BoxSelection",
+        {author.wholeConstant(DType::kFLOAT, {x->extent(0), x->extent(1), 1, 4}, 0, 12), x->name},
+        fmt::format("rule={}, form={}, scoreThreshold=0.1, overlapThreshold=0.4371, candidates={}, most={}",
+            author.draw(0, 1), author.draw(0, 1), author.draw(1, 9), author.draw(1, 5)),
+        4);
+}
+
+//! Of one map, which has some of the rows.
+bool proposeDeformableAttention(Author& author)
+{
+    Written const* x = author.any([](Written const& each) {
+        return each.isReal() && each.rank() == 4 && each.isStatic() && each.known.value.count() > 0;
+    });
+    if (x == nullptr)
+        return false;
+    int64_t const height = author.draw(1, x->extent(1));
+    int64_t const width = x->extent(1) / height;
+    std::vector<int64_t> const weights{x->extent(0), author.draw(1, 5), x->extent(2), 1, author.draw(1, 3)};
+    std::vector<int64_t> points{weights};
+    points.push_back(2);
+    return author.node("DeformableAttention",
+        {x->name, author.listConstant(DType::kINT32, {1, 2}, {static_cast<double>(height), static_cast<double>(width)}),
+            author.wholeConstant(DType::kINT32, {1}, 0, 0), author.randomConstant(x->type.dtype, points),
+            author.randomConstant(x->type.dtype, weights)});
+}
+
 //! Of matrices that are square, or else of their products with themselves.
 bool proposeDeterminant(Author& author)
 {

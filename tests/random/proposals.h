@@ -7,12 +7,15 @@
     ROW(Activation)                                                                                                    \
     ROW(Attention)                                                                                                     \
     ROW(BitCast)                                                                                                       \
+    ROW(BoxSelection)                                                                                                  \
+    ROW(ByteScale)                                                                                                     \
     ROW(Cast)                                                                                                          \
     ROW(Concatenation)                                                                                                 \
     ROW(Conditional)                                                                                                   \
     ROW(Convolution)                                                                                                   \
     ROW(Cumulative)                                                                                                    \
     ROW(Deconvolution)                                                                                                 \
+    ROW(DeformableAttention)                                                                                           \
     ROW(Determinant)                                                                                                   \
     ROW(Einsum)                                                                                                        \
     ROW(ElementWise)                                                                                                   \

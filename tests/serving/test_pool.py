@@ -407,6 +407,174 @@ def test_asyncio_waits_without_a_thread_and_cancels(engine: trt.ICudaEngine, hel
     assert {(2, 8), (3, 8)}.isdisjoint(shape for _, shape in held.batches[:1])
 
 
+def test_what_is_given_up_is_gone_before_a_lane_is_free(engine: trt.ICudaEngine, held: Held) -> None:
+    """Its place in the queue, and its arrays: a server counts them as gone when their caller is."""
+
+    async def given_up(pool: serving.Pool) -> list[weakref.ref]:
+        arrays = [rows(2), rows(3)]
+        found = [weakref.ref(array) for array in arrays]
+        task = asyncio.create_task(pool.ainfer({"x": arrays[0]}))
+        with pytest.raises(serving.DeadlineExceeded):
+            await pool.ainfer({"x": arrays[1]}, timeout=0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return found
+
+    with serving.Pool(engine, max_batch=8) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        last = pool.submit({"x": rows(1)})
+        arrays = [rows(4) for _ in range(3)]
+        gone = [weakref.ref(array) for array in arrays]
+        answers = [pool.submit({"x": array}) for array in arrays]
+        assert pool.waiting == 4
+        assert all(answer.cancel() and answer.cancel() for answer in answers)
+        assert concurrent.futures.wait(answers, 60).not_done == set()
+        with pytest.raises(serving.DeadlineExceeded):
+            pool.infer({"x": rows(5)}, timeout=0.01)
+        gone += asyncio.run(given_up(pool))
+        assert pool.waiting == 1 and pool.counts.given_up == 6
+        del arrays, answers
+        assert [each() for each in gone] == [None] * 5
+        held.gate.set()
+        assert all(answer.result(60)["y"].shape == (1, 4) for answer in (first, last))
+    assert pool.counts.answered == 2 and pool.counts.given_up == 6
+
+
+def test_callbacks_hold_nobody_up_and_may_ask_and_cancel(engine: trt.ICudaEngine, held: Held) -> None:
+    """Room is made in a full queue by giving up who is late: his callback cancels another one, and asks again."""
+    asked: list = []
+
+    def called(pool: serving.Pool, other: concurrent.futures.Future) -> None:
+        assert other.cancel()
+        asked.append(pool.submit({"x": rows(2)}))
+        with concurrent.futures.ThreadPoolExecutor(1) as elsewhere:  # Nobody holds the lock while callbacks run.
+            with pytest.raises(serving.QueueFull):
+                elsewhere.submit(pool.submit, {"x": rows(1)}).result(60)
+        asked.append(True)
+
+    with serving.Pool(engine, queue=3) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        late = pool.submit({"x": rows(1)}, timeout=0.01)
+        sibling, other = pool.submit({"x": rows(1)}), pool.submit({"x": rows(3)})
+        late.add_done_callback(lambda _: called(pool, sibling))
+        time.sleep(0.02)
+        last = pool.submit({"x": rows(4)})
+        with pytest.raises(serving.DeadlineExceeded):
+            late.result(60)
+        held.gate.set()
+        lengths = [len(answer.result(60)["y"]) for answer in (first, other, last, asked[0])]
+        assert lengths == [1, 3, 4, 2] and sibling.cancelled() and asked[1:] == [True]
+    counts = pool.counts
+    assert counts.requests == 6 and counts.answered == 4 and counts.given_up == 2 and counts.failed == 0
+
+
+def test_what_a_pool_drops_at_its_end_is_told_and_counted(engine: trt.ICudaEngine, held: Held) -> None:
+    pool = serving.Pool(engine)
+    first = pool.submit({"x": rows(1)})
+    held.wait_for_a_run()
+    waiting = [pool.submit({"x": rows(2)}) for _ in range(3)]
+    with concurrent.futures.ThreadPoolExecutor(1) as elsewhere:
+        closed = elsewhere.submit(pool.close, drain=False)
+        for answer in waiting:
+            with pytest.raises(serving.Closed, match="before the request's turn"):
+                answer.result(60)
+        held.gate.set()
+        closed.result(60)
+    assert len(first.result(60)["y"]) == 1
+    assert (pool.counts.requests, pool.counts.answered, pool.counts.given_up, pool.waiting) == (4, 1, 3, 0)
+
+
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, asyncio.CancelledError])
+def test_what_a_callback_raises_does_not_end_the_lane(
+    engine: trt.ICudaEngine, held: Held, caplog: pytest.LogCaptureFixture, kind: type[BaseException]
+) -> None:
+    def called(_: object) -> None:
+        raise kind("no")
+
+    with serving.Pool(engine) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        first.add_done_callback(called)
+        late = pool.submit({"x": rows(1)}, timeout=0.0)
+        late.add_done_callback(called)
+        held.gate.set()
+        assert len(pool.infer({"x": rows(2)}, timeout=60)["y"]) == 2
+        assert len(first.result(60)["y"]) == 1 and pool.counts.given_up == 1
+    assert "callback" in caplog.text
+
+
+@pytest.mark.parametrize("ends", ["by its task", "by its deadline", "in time"])
+def test_a_run_that_goes_on_by_itself_is_lent_what_its_caller_holds(
+    engine: trt.ICudaEngine, held: Held, ends: str
+) -> None:
+    said = []
+
+    def lend() -> Callable[[], None]:
+        said.append("lent")
+        return lambda: said.append("returned")
+
+    async def asked(pool: serving.Pool) -> None:
+        deadline = 0.05 if ends == "by its deadline" else None
+        task = asyncio.create_task(pool.ainfer({"x": rows(1)}, timeout=deadline, lend=lend))
+        waiting = asyncio.create_task(pool.ainfer({"x": rows(1)}, lend=lend))
+        await asyncio.to_thread(held.wait_for_a_run)
+        waiting.cancel()  # It has not begun: nobody reads its inputs.
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        if ends == "by its task":
+            task.cancel()
+        if ends != "in time":
+            with pytest.raises((asyncio.CancelledError, serving.DeadlineExceeded)):
+                await task
+            assert said == ["lent"]
+        held.gate.set()
+        await pool.ainfer({"x": rows(1)})
+        if ends == "in time":
+            assert len((await task)["y"]) == 1
+
+    with serving.Pool(engine) as pool:
+        asyncio.run(asked(pool))
+    assert said == ([] if ends == "in time" else ["lent", "returned"])
+
+
+@pytest.mark.parametrize("how", ["submit", "infer", "ainfer", "ainfer in time"])
+def test_a_request_that_failed_is_kept_by_nobody(
+    engine: trt.ICudaEngine, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Its error knows where it was raised: that must not lead back to it."""
+
+    def failed(lane: serving.pool.Lane, profile: object, inputs: object) -> dict[str, np.ndarray]:
+        raise serving.RunFailed("no")
+
+    async def awaited(pool: serving.Pool, array: np.ndarray) -> None:
+        with pytest.raises(serving.RunFailed):
+            await pool.ainfer({"x": array}, timeout=60 if how == "ainfer in time" else None)
+
+    def asked(pool: serving.Pool) -> weakref.ref:
+        array = rows(3)
+        if how.startswith("ainfer"):
+            asyncio.run(awaited(pool, array))
+            return weakref.ref(array)
+        with pytest.raises(serving.RunFailed):
+            if how == "submit":
+                pool.submit({"x": array}).result(60)
+            else:
+                pool.infer({"x": array})
+        return weakref.ref(array)
+
+    monkeypatch.setattr(serving.pool.Lane, "run", failed)
+    gc.disable()
+    try:
+        with serving.Pool(engine) as pool:
+            gone = asked(pool)
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 def test_a_lane_goes_on_when_the_loop_that_asked_has_ended(engine: trt.ICudaEngine, held: Held) -> None:
     async def asked(pool: serving.Pool) -> None:
         asking = asyncio.create_task(pool.ainfer({"x": rows(1)}))
@@ -552,22 +720,36 @@ def test_sizes_that_no_profile_takes_are_run_apart(held: Held) -> None:
     assert set(held.batches) == {(0, (1, 8))}
 
 
-def test_a_pool_is_closed_in_a_fork(engine: trt.ICudaEngine) -> None:
-    """The lanes are not there: a request would be waited for without an end."""
+def test_a_pool_is_closed_in_a_fork(engine: trt.ICudaEngine, held: Held) -> None:
+    """The lanes are not there, and the pool's lock is held for ever: a request would be waited for without an end."""
+    forked, holds = threading.Event(), threading.Event()
+
+    def hold(pool: serving.Pool) -> None:
+        with pool._crew._lock:
+            holds.set()
+            forked.wait(60)
+
     with serving.Pool(engine) as pool:
-        pool.infer({"x": rows(1)})
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        waiting = pool.submit({"x": rows(2)})
+        holder = threading.Thread(target=hold, args=(pool,))
+        holder.start()
+        assert holds.wait(60)
         child = os.fork()
         if not child:
             signal.alarm(60)
             try:
                 pool.infer({"x": rows(1)})
             except serving.Closed as closed:
-                pool.close()
-                os._exit(0 if "fork" in str(closed) else 1)
+                os._exit(0 if waiting.cancel() and "fork" in str(closed) and pool.close() is None else 1)
             finally:
                 os._exit(2)
+        forked.set()
+        holder.join()
         assert os.waitpid(child, 0)[1] == 0
-        pool.infer({"x": rows(1)}, timeout=60)
+        held.gate.set()
+        assert [len(answer.result(60)["y"]) for answer in (first, waiting)] == [1, 2]
 
 
 def test_whoever_is_called_back_may_close_the_pool(engine: trt.ICudaEngine) -> None:

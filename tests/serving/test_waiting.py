@@ -1,8 +1,10 @@
 """What runs next, by the rules of Waiting, at moments that are said: no clock, no engine."""
 
-import concurrent.futures
+import dataclasses
 
 import numpy as np
+from tenon.serving.answers import ThreadAnswer
+from tenon.serving.errors import DeadlineExceeded
 from tenon.serving.extents import Extents
 from tenon.serving.ports import Profile
 from tenon.serving.waiting import Request, Waiting
@@ -14,7 +16,7 @@ PROFILE = Profile(0, {"x": (1, 8)}, {"x": (4, 8)}, {"x": (16, 8)}, {})
 def request(arrived: float, rows: int = 1, key: str = "a", most: int = 8) -> Request:
     x = {"x": np.zeros((rows, 8), np.float32)}
     shapes = {"x": (rows, 8)}
-    return Request(x, shapes, rows, most, PROFILE, key, arrived, None, concurrent.futures.Future())
+    return Request(x, shapes, rows, most, PROFILE, key, arrived, None, ThreadAnswer())
 
 
 class Queue:
@@ -115,16 +117,30 @@ def test_who_was_cancelled_is_no_company() -> None:
     queue.add(first)
     assert queue.delay(0.0) == WAIT
     queue.add(second)
-    assert first.answer.cancel() and second.answer.cancel()
-    assert queue.delay(0.5) is None and queue.waiting.count == 0 and queue.waiting.cancelled == 2
+    assert queue.waiting.drop("a", first.answer) and not queue.waiting.drop("a", first.answer)
+    assert queue.delay(0.5) == WAIT + 0.1 - 0.5 and queue.waiting.count == 1
+    assert not queue.waiting.drop("b", second.answer) and queue.waiting.drop("a", second.answer)
+    assert queue.delay(0.5) is None and queue.waiting.count == 0
+
+
+def test_company_that_came_has_come_though_others_go() -> None:
+    queue = Queue(1)
+    first = request(0.0)
+    queue.add(first)
+    assert queue.delay(0.0) == WAIT
+    queue.add(request(0.1))
+    assert queue.waiting.drop("a", first.answer)
+    assert queue.taken(0.2 + WAIT) == [("a", 1)]
+    assert [alone(queue, 10.0 * number) for number in range(1, 4)] == [True, False, False]
 
 
 def test_room_that_is_made_leaves_what_is_due_due() -> None:
     queue = Queue(2)
     queue.add(*(request(0.0) for _ in range(4)))
     assert len(queue.waiting.ready(0.0, 0.0)[0]) == 2
-    given_up = request(0.0)
-    queue.add(given_up)
-    given_up.answer.cancel()
-    assert queue.waiting.drop_given_up(0.0) == 1
+    late = dataclasses.replace(request(0.0), deadline=0.5)
+    queue.add(late)
+    assert queue.waiting.given_up(0.4) == [] and queue.waiting.given_up(0.6) == [late]
+    late.give_up(0.6)
+    assert isinstance(late.answer.exception(), DeadlineExceeded) and queue.waiting.count == 2
     assert queue.taken(0.0) == [("a", 1), ("a", 1)]

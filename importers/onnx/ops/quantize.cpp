@@ -374,7 +374,17 @@ Outputs importDequantize(Node& node)
 
 } // namespace
 
-Outputs dynamicallyQuantized(Node& node, Value const& x)
+namespace
+{
+struct ByteScale
+{
+    Value scale;
+    Value zeroPoint;
+    Value realZeroPoint;
+};
+
+//! Scale and zero point by the range of x, in arithmetic: for networks of libraries without the layer, and for doubles.
+ByteScale byteScaleWrittenOut(Node& node, Value const& x)
 {
     std::vector<int32_t> axes;
     for (int32_t axis = 0; axis < x.rank(); ++axis)
@@ -398,7 +408,24 @@ Outputs dynamicallyQuantized(Node& node, Value const& x)
     Value const zeroPoint = node.cast(
         node.unary(node.activation(shift, nvinfer1::ActivationType::kCLIP, 0.0F, 255.0F), UnaryOperation::kROUND),
         DataType::kUINT8);
-    Quantization const q{.x = x, .scale = scale, .zeroPoint = zeroPoint};
+    return {scale, zeroPoint, node.cast(zeroPoint, DataType::kFLOAT)};
+}
+
+ByteScale byteScale(Node& node, Value const& x)
+{
+    if (x.type() != DataType::kFLOAT || !hasByteScales())
+    {
+        return byteScaleWrittenOut(node, x);
+    }
+    nvinfer1::ILayer* const layer = node.added(addByteScale(node.api(), node.tensor(x)), "range");
+    return {layer->getOutput(0), layer->getOutput(1), layer->getOutput(2)};
+}
+} // namespace
+
+Outputs dynamicallyQuantized(Node& node, Value const& x)
+{
+    auto const [scale, zeroPoint, realZeroPoint] = byteScale(node, x);
+    Quantization const q{.x = x, .scale = scale, .zeroPoint = realZeroPoint};
     return {quantize(node, q, DataType::kUINT8), scale, zeroPoint};
 }
 

@@ -80,8 +80,8 @@ class ProgressAdapter final : public Progress
 
   private:
     using Clock = std::chrono::steady_clock;
-    static constexpr Clock::duration kPatience{std::chrono::milliseconds{50}};
-    static constexpr int32_t kMaxWaits{1'000'000}; // Half a day.
+    static constexpr Clock::duration kPatience{std::chrono::milliseconds{20}};
+    static constexpr int32_t kMaxWaits{3'000'000}; // Half a day and more.
 
     struct Phase
     {

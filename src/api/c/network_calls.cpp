@@ -6,6 +6,7 @@
 #include "api/network/network.h"
 #include "base/knobs.h"
 #include "layers/bit_cast.h"
+#include "layers/byte_scale.h"
 #include "layers/determinant.h"
 #include "layers/recurrent_network.h"
 #include "layers/remainder.h"
@@ -131,6 +132,11 @@ void* tenonAddBitCast(void* network, void* x, int32_t toType) noexcept
 {
     auto const type = static_cast<tenon::DType>(toType);
     return tenon::api::addOwn("tenonAddBitCast", tenon::makeLayer(tenon::BitCast{type}), 1, network, {x});
+}
+
+void* tenonAddByteScale(void* network, void* x) noexcept
+{
+    return tenon::api::addOwn("tenonAddByteScale", tenon::makeLayer(tenon::ByteScale{}), 3, network, {x});
 }
 
 int32_t tenonSetZeroPoint(void* layer, int32_t zeroPoint) noexcept

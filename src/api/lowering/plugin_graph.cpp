@@ -1,6 +1,7 @@
 // addPlugin: bounds of all ports over the profiles, negotiation, casts, and what the plan stores.
 #include "api/lowering/plugin_graph.h"
 
+#include "api/lowering/stock_layers.h"
 #include "backends/plugin/plugin.h"
 #include "layers/cast.h"
 #include "layers/shape.h"
@@ -96,7 +97,7 @@ class PluginWriter
         if (mFields.live->isAhead())
             TENON_TRY(compileKernel(chosen.front()));
         note();
-        return place();
+        return place(chosen.front());
     }
 
     //! Inputs with one entry for the whole batch, where the object takes none (J19).
@@ -381,14 +382,13 @@ class PluginWriter
             mNetwork.decisions.push_back({"timing", mName, mTimes});
     }
 
-    //! The node, behind casts of its inputs and before casts of its outputs.
-    Result<std::vector<ValueId>> place()
+    //! The node, or layers that do its work, behind casts of its inputs and before casts of its outputs.
+    Result<std::vector<ValueId>> place(Ports const& ports)
     {
         for (size_t i = 0; i < mData; ++i)
             if (mGraph.typeOf(mInputs[i]).dtype != mFields.ports[i].type)
                 mInputs[i] = TENON_TRY(cast(mInputs[i], mFields.ports[i].type, fmt::format("input {}", i)));
-        NodeId const node = TENON_TRY(mGraph.addNode(makeLayer(mFields), mName, mInputs));
-        std::vector<ValueId> outputs = mGraph.node(node).outputs;
+        std::vector<ValueId> outputs = TENON_TRY(written(ports));
         for (size_t i = 0; i < outputs.size(); ++i)
         {
             DType const wanted = networkType(mOutputTypes[i]);
@@ -396,6 +396,32 @@ class PluginWriter
                 outputs[i] = TENON_TRY(cast(outputs[i], wanted, fmt::format("output {}", i)));
         }
         return outputs;
+    }
+
+    Result<std::vector<ValueId>> written(Ports const& ports)
+    {
+        std::optional<StockLayers> layers = TENON_TRY(addStockLayers(mGraph, {*mFields.live, mName, ports, mInputs}));
+        if (layers)
+            mNetwork.decisions.push_back({"plugin", mName,
+                layers->why.empty() ? "layers do its work" : fmt::format("stays a plugin: {}", layers->why)});
+        if (layers && layers->why.empty())
+            return std::move(layers->outputs);
+        needObject();
+        return mGraph.node(TENON_TRY(mGraph.addNode(makeLayer(mFields), mName, mInputs))).outputs;
+    }
+
+    //! Whoever loads the plan needs a creator; not of what is compiled into it.
+    void needObject()
+    {
+        PlanPlugin plugin{
+            mFields.type, mFields.version, mFields.nameSpace, {}, std::string{plugins::nameOf(mFields.generation)}};
+        if (mRequest.registry != nullptr)
+            plugin.library = mRequest.registry->libraryOf(plugin.name, plugin.version, plugin.nameSpace);
+        bool const isKnown = std::ranges::any_of(mNetwork.plugins, [&](PlanPlugin const& each) {
+            return each.name == plugin.name && each.version == plugin.version && each.nameSpace == plugin.nameSpace;
+        });
+        if (!isKnown && !mFields.live->isAhead())
+            mNetwork.plugins.push_back(std::move(plugin));
     }
 
     Result<ValueId> cast(ValueId value, DType to, std::string const& what)
@@ -428,16 +454,6 @@ class PluginWriter
 Result<std::vector<ValueId>> addPlugin(
     NetworkGraph& network, PluginLayer const& layer, std::vector<ValueId> inputs, GraphRequest const& request)
 {
-    CustomLayer const& fields = layer.fields();
-    PlanPlugin plugin{
-        fields.type, fields.version, fields.nameSpace, {}, std::string{plugins::nameOf(fields.generation)}};
-    if (request.registry != nullptr)
-        plugin.library = request.registry->libraryOf(plugin.name, plugin.version, plugin.nameSpace);
-    bool const isKnown = std::ranges::any_of(network.plugins, [&](PlanPlugin const& each) {
-        return each.name == plugin.name && each.version == plugin.version && each.nameSpace == plugin.nameSpace;
-    });
-    if (!isKnown && !fields.live->isAhead()) // Plans need no creator of what is compiled into them.
-        network.plugins.push_back(plugin);
     return PluginWriter{network, layer, std::move(inputs), request}.write();
 }
 

@@ -55,6 +55,8 @@ template <typename T>
 int64_t gemmScratch(GemmSize const& size, bool hasPanels) noexcept
 {
     bool const isByDots = std::is_same_v<T, Bfloat> && !hasPanels && !usesAmx<T>() && usesBfloatDots();
+    if (kIsFloat<T> && activeIsa() < Isa::kAvx512 && partsOfDepth(size.depth) > 1)
+        return kRowsByDepth * kPanelsByDepth * kPanel;
     if (kIsFloat<T> || isByDots)
         return 0;
     int64_t const stored = kMaxTileRows * size.depth + kPanel; // The rows of a tile on panels as they are stored.

@@ -162,6 +162,16 @@ constexpr WidenedForm widenedForm(GemmSize const& size, bool hasPanels) noexcept
     return form;
 }
 
+//! Floats of which a row of the panels fills a register alone (AVX2) go by parts of a deep product, for which the sums
+//! of so many rows and panels wait in memory.
+inline constexpr int64_t kRowsByDepth{144};
+inline constexpr int64_t kPanelsByDepth{8};
+constexpr int64_t partsOfDepth(int64_t depth) noexcept
+{
+    constexpr int64_t kPart{256}; // A panel's part is half of a first cache of 32 KiB.
+    return depth < kPart + kPart / 2 ? 1 : (depth + kPart / 2) / kPart;
+}
+
 //! Floats of memory that a lane needs for its share of such a product under the active instruction set, a whole number
 //! of cache lines: where T is no float, rows, sums and, unless b is given, the panels of a block stand there as floats,
 //! or rows and panels as AMX wants them.

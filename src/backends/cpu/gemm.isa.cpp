@@ -3,6 +3,9 @@
 #include "backends/cpu/amx.h"
 #include "backends/cpu/gemm_widened.h"
 #include "backends/cpu/isa_functions.h"
+#ifndef __AVX512F__
+#include "backends/cpu/gemm_depth.h"
+#endif
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
@@ -95,6 +98,12 @@ void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
             return runByRows(gemm, share);
         if (kMaxVectors == 1 && gemm.window == nullptr && share.lastRow - share.firstRow == 1)
             return runRow(gemm, share);
+#ifndef __AVX512F__
+        constexpr int64_t kLeastRows{24};
+        if (scratch != nullptr && gemm.window == nullptr && partsOfDepth(gemm.length) > 1
+            && share.lastRow - share.firstRow >= kLeastRows)
+            return ProductByDepth{gemm, share, scratch}.run();
+#endif
     }
 #ifdef __AVX512F__
     if constexpr (!kIsFloat<T>)

@@ -118,6 +118,8 @@ Result<Int8Packing> Int8Packing::ofName(std::string_view name)
 
 int64_t Int8Packing::size(std::vector<int64_t> const& extents) const
 {
+    if (std::ranges::find(extents, 0) != extents.end())
+        return 0; // However long the other axes are.
     std::optional<Matrices> const matrices = matricesOf(*this, extents);
     return matrices ? matrices->count * matrices->form.bytes() : -1;
 }

@@ -1,6 +1,7 @@
 // The functions that are compiled once per instruction set, and the table that picks one at run time.
 #pragma once
 
+#include "backends/cpu/box_overlap.h"
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/few_queries.h"
 #include "backends/cpu/gemm.h"
@@ -27,6 +28,9 @@
     Row(double, determinantOf, (double* matrix, int64_t size))                                                         \
     /* Of kDeterminantGrain small matrices, whose elements of one place lie side by side. */                           \
     Row(void, determinantsOf, (double const* elements, int64_t size, double* to))                                      \
+    /* Whether a box hides behind one of those kept in [first, last). */                                               \
+    Row(bool, overlapsAny, (NMS::Box const& box, KeptBoxes const& kept, int64_t first, int64_t last,                   \
+        double threshold))                                                                                             \
     /* Of AVX512-BF16, which the machine must have. */                                                                 \
     Row(bool, bfloatDotsAreFaster, ())                                                                                 \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \

@@ -1,9 +1,12 @@
 // NMS: an image's pairs of box and class by score, each compared with those of its class that were kept.
 #include "layers/nms.h"
 
+#include "backends/cpu/isa_functions.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace tenon::cpu
 {
@@ -22,8 +25,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfNMS(Problem const& problem)
         .cost = costOf(problem, scores * 100.0, bytesOf(problem))}};
 }
 
-//! Scratch memory: an image's candidates; the boxes kept of it, each with the one of its class that was kept before;
-//! and the last one kept and the number of them by class.
+//! Scratch memory: the numbers of the boxes kept of an image, those of a class side by side; its candidates; those that
+//! were kept; and where each class begins and how many it has.
 template <typename Index>
 class NMSStep final : public HostPrepared
 {
@@ -36,13 +39,13 @@ class NMSStep final : public HostPrepared
           mClasses{scores[2]},
           mIsPerClass{boxesPerClass},
           mRoom{room},
-          mKept{std::min<int64_t>(mBoxes * mClasses, layer.topKBoxLimit)}
+          mRoomOfImage{std::min<int64_t>(mBoxes * mClasses, layer.topKBoxLimit)}
     {
     }
     size_t scratchBytes() const noexcept override
     {
-        return static_cast<size_t>(mBoxes * mClasses) * sizeof(NMS::Scored) + static_cast<size_t>(mKept) * sizeof(Kept)
-            + static_cast<size_t>(mClasses) * sizeof(OfClass);
+        return KeptBoxes::bytes(mRoomOfImage) + static_cast<size_t>(mBoxes * mClasses) * sizeof(NMS::Scored)
+            + static_cast<size_t>(mRoomOfImage) * sizeof(NMS::Scored) + static_cast<size_t>(mClasses) * sizeof(OfClass);
     }
     bool isCollective() const noexcept override
     {
@@ -53,9 +56,11 @@ class NMSStep final : public HostPrepared
         Search search{.boxes = static_cast<float const*>(call.inputs[0]),
             .most = *static_cast<int32_t const*>(call.inputs[2]),
             .overlap = numberAt(call, 3),
-            .candidates = static_cast<NMS::Scored*>(call.scratch)};
-        search.kept = reinterpret_cast<Kept*>(search.candidates + mBoxes * mClasses);
-        search.classes = reinterpret_cast<OfClass*>(search.kept + mKept);
+            .keptBoxes = KeptBoxes::at(static_cast<double*>(call.scratch), mRoomOfImage)};
+        auto* const behind = static_cast<std::byte*>(call.scratch) + KeptBoxes::bytes(mRoomOfImage);
+        search.candidates = reinterpret_cast<NMS::Scored*>(behind);
+        search.kept = search.candidates + mBoxes * mClasses;
+        search.classes = reinterpret_cast<OfClass*>(search.kept + mRoomOfImage);
         auto const* scores = static_cast<float const*>(call.inputs[1]);
         auto const limit = static_cast<float>(numberAt(call, 4));
         auto* out = static_cast<Index*>(call.outputs[0]);
@@ -74,8 +79,8 @@ class NMSStep final : public HostPrepared
             for (int64_t i = 0; i < kept; ++i, out += 3)
             {
                 out[0] = static_cast<Index>(image);
-                out[1] = static_cast<Index>(search.kept[i].one.classIndex);
-                out[2] = static_cast<Index>(search.kept[i].one.box);
+                out[1] = static_cast<Index>(search.kept[i].classIndex);
+                out[2] = static_cast<Index>(search.kept[i].box);
             }
             found += kept;
         }
@@ -86,15 +91,9 @@ class NMSStep final : public HostPrepared
     }
 
   private:
-    struct Kept
-    {
-        NMS::Scored one;
-        NMS::Box box;
-        int64_t before; //!< Of the same class; −1: none.
-    };
     struct OfClass
     {
-        int64_t last;
+        int64_t first;
         int64_t count;
     };
     struct Search
@@ -102,8 +101,9 @@ class NMSStep final : public HostPrepared
         float const* boxes;
         int64_t most;
         double overlap;
-        NMS::Scored* candidates;
-        Kept* kept{nullptr};
+        KeptBoxes keptBoxes;
+        NMS::Scored* candidates{nullptr};
+        NMS::Scored* kept{nullptr};
         OfClass* classes{nullptr};
     };
 
@@ -113,10 +113,21 @@ class NMSStep final : public HostPrepared
         return isThere ? static_cast<double>(*static_cast<float const*>(call.inputs[input])) : 0.0;
     }
 
+    //! Room for all candidates of each class.
+    void partClasses(Search const& search, int64_t count) const
+    {
+        std::fill(search.classes, search.classes + mClasses, OfClass{0, 0});
+        for (int64_t i = 0; i < count; ++i)
+            ++search.classes[search.candidates[i].classIndex].count;
+        int64_t first{0};
+        for (int64_t c = 0; c < mClasses; ++c)
+            first += std::exchange(search.classes[c], {first, 0}).count;
+    }
+
     //! How many of the sorted candidates are kept.
     int64_t select(Search const& search, int64_t image, int64_t count) const
     {
-        std::fill(search.classes, search.classes + mClasses, OfClass{-1, 0});
+        partClasses(search, count);
         int64_t kept{0};
         for (int64_t i = 0; i < count; ++i)
         {
@@ -128,13 +139,12 @@ class NMSStep final : public HostPrepared
             float const* const numbers = search.boxes + (mIsPerClass ? row * mClasses + one.classIndex : row) * 4;
             NMS::Box const box = mLayer.boxOf({static_cast<double>(numbers[0]), static_cast<double>(numbers[1]),
                 static_cast<double>(numbers[2]), static_cast<double>(numbers[3])});
-            int64_t other = own.last;
-            while (other >= 0 && !NMS::overlap(box, search.kept[other].box, search.overlap))
-                other = search.kept[other].before;
-            if (other >= 0)
+            int64_t const end = own.first + own.count;
+            if (isaFunctions().overlapsAny(box, search.keptBoxes, own.first, end, search.overlap))
                 continue;
-            search.kept[kept] = {one, box, own.last};
-            own = {kept++, own.count + 1};
+            search.keptBoxes.set(end, box);
+            search.kept[kept++] = one;
+            ++own.count;
         }
         return kept;
     }
@@ -146,7 +156,7 @@ class NMSStep final : public HostPrepared
     int64_t mClasses;
     bool mIsPerClass;
     int64_t mRoom;
-    int64_t mKept;
+    int64_t mRoomOfImage; //!< The most candidates that are looked at.
 };
 
 Step stepOfNMS(StepOf<NMS> const& from)

@@ -105,6 +105,8 @@ Result<Packing> packingOf(std::string_view name)
 
 int64_t Packing::size(std::vector<int64_t> const& given) const
 {
+    if (std::ranges::find(given, 0) != given.end())
+        return 0; // However long the other axes are.
     if (tenon::bytesOf(DType::kFLOAT, Layout::kLinear, given) < 0)
         return -1;
     if (kind == Kind::kRecurrence)

@@ -54,7 +54,7 @@ class PreparedWeightOnly final : public HostPrepared
           mHasBias{hasBias}
     {
         if (shapes.rows > kMaxWeightOnlyRows)
-            mMemory = {std::max(threads, 1), panelsAtOnce() * kPanel * shapes.depth};
+            mMemory = {std::max(threads, 1), widenedFloats() + gemmScratch<float>(sizeOfPart())};
     }
     bool isCollective() const noexcept override
     {
@@ -96,6 +96,14 @@ class PreparedWeightOnly final : public HostPrepared
     }
 
   private:
+    GemmSize sizeOfPart() const
+    {
+        return {mShapes.rows, panelsAtOnce() * kPanel, mShapes.depth};
+    }
+    int64_t widenedFloats() const
+    {
+        return panelsAtOnce() * kPanel * mShapes.depth;
+    }
     //! Panels whose floats stay in the second cache.
     int64_t panelsAtOnce() const
     {
@@ -119,7 +127,7 @@ class PreparedWeightOnly final : public HostPrepared
             gemm.columns = std::min(count * kPanel, mShapes.columns - column);
             gemm.c += column;
             gemm.bias = gemm.bias == nullptr ? nullptr : gemm.bias + column;
-            storageFunctions<float>().runGemm(gemm, {0, gemm.rows, 0, count}, nullptr);
+            storageFunctions<float>().runGemm(gemm, {0, gemm.rows, 0, count}, floats + widenedFloats());
             panel += count;
         }
     }

@@ -51,6 +51,8 @@ std::string_view WeightPacking::name() const noexcept
 
 int64_t WeightPacking::bytes(std::vector<int64_t> const& extents) const
 {
+    if (extents.size() == 2 && (extents[0] == 0 || extents[1] == 0))
+        return 0; // However long the other axis is.
     if (extents.size() != 2 || tenon::bytesOf(DType::kFLOAT, Layout::kLinear, extents) < 0)
         return -1;
     int64_t const depth = extents[isTransposed ? 1 : 0];

@@ -80,6 +80,17 @@ std::vector<int32_t> groupTactics(Problem const& problem, Attention const& layer
     return tactics;
 }
 
+//! The tactic of blocks that stay and fetch head by head: without masks, where multiprocessors have heads enough.
+std::vector<int32_t> streamTactics(Problem const& problem, Attention const& layer, TypicalAttention const& typical)
+{
+    constexpr int64_t kFewestHeads{64};
+    bool const isTaken = problem.output().dtype != DType::kFLOAT && majorOf(*problem.target) == kGroupMajor
+        && layer.scale > 0.0F && layer.causal == AttentionCausal::kNone && !problem.hasInput(3)
+        && typical.depth == StreamShape::kColumns && typical.width == StreamShape::kColumns
+        && typical.matrices >= kFewestHeads && streamShape(typical.rows, typical.keys);
+    return isTaken ? std::vector{kAttentionByStream} : std::vector<int32_t>{};
+}
+
 //! Tactics of few rows that have all keys in shared memory: those that share them out where there are enough.
 std::vector<int32_t> wholeTactics(Problem const& problem, TypicalAttention const& typical)
 {
@@ -118,6 +129,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
         * static_cast<double>(typical.keys) * static_cast<double>(typical.depth + typical.width);
     double const faster = type == DType::kFLOAT ? 1.0 : 50.0;
     std::vector<int32_t> tactics = groupTactics(problem, layer, typical);
+    std::ranges::copy(streamTactics(problem, layer, typical), std::back_inserter(tactics));
     std::ranges::copy(wholeTactics(problem, typical), std::back_inserter(tactics));
     tactics.push_back(kAttentionOfMany);
     if (type != DType::kFLOAT)
@@ -125,13 +137,15 @@ std::variant<std::vector<Offer>, Refusal> offersOfAttention(Problem const& probl
     std::vector<Offer> offers;
     for (int32_t const tactic : tactics)
     {
-        bool const isForMany = isByGroups(tactic) ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups])
-                                                  : isByHeads(tactic) || tactic == kAttentionOfMany;
+        bool const isForMany = isByGroups(tactic)
+            ? isForManyRows(kGroupShapes[tactic - kAttentionByGroups])
+            : isByHeads(tactic) || tactic == kAttentionByStream || tactic == kAttentionOfMany;
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
         offer.outputs = {Layout::kLinear};
         offer.cost = costOf(problem, products / faster, bytesOf(problem)) * (isForMany == typical.isMany() ? 1.0 : 1.5)
-            * (isByHeads(tactic)                   ? 0.45
+            * (tactic == kAttentionByStream        ? 0.4
+                    : isByHeads(tactic)            ? 0.45
                     : tactic >= kAttentionByGroups ? 0.5
                                                    : 1.0);
         offer.tactic = tactic;

@@ -5,6 +5,7 @@
 #include "backends/cuda/group_attention_text.h"
 #include "backends/cuda/head_attention_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/stream_attention_text.h"
 #include "backends/cuda/whole_attention_text.h"
 #include "layers/attention.h"
 
@@ -20,7 +21,8 @@ inline constexpr int32_t kAttentionOfFew{1};
 inline constexpr int32_t kAttentionByGroups{2}; //!< From here on those of kGroupShapes;
 inline constexpr int32_t kAttentionOfWhole{
     kAttentionByGroups + static_cast<int32_t>(std::size(kGroupShapes))}; //!< those of kWholeWarps;
-inline constexpr int32_t kAttentionByHeads{16};                          //!< those of kHeadShapes. All of them want
+inline constexpr int32_t kAttentionByHeads{16};                          //!< those of kHeadShapes;
+inline constexpr int32_t kAttentionByStream{24};                         //!< one. All of them want
 inline constexpr int32_t kGroupMajor{9}; //!< this first number of the compute capability.
 //! How warps share rows and keys out where all keys of a head are in shared memory.
 struct WholeWarps
@@ -40,6 +42,11 @@ inline constexpr bool isOfWhole(int32_t tactic) noexcept
 inline constexpr bool isByHeads(int32_t tactic) noexcept
 {
     return tactic >= kAttentionByHeads && tactic < kAttentionByHeads + static_cast<int32_t>(std::size(kHeadShapes));
+}
+inline constexpr bool isAttentionTactic(int32_t tactic) noexcept
+{
+    return (tactic >= 0 && tactic < kAttentionByGroups) || isByGroups(tactic) || isOfWhole(tactic) || isByHeads(tactic)
+        || tactic == kAttentionByStream;
 }
 
 //! None: a warp has no registers, or a block no shared memory, for so many keys. `depth` and `width` as they are.

@@ -11,15 +11,17 @@ namespace
 //! Addresses are those of the shared window.
 constexpr char kCopyEngineText[]{R"(
 #ifdef TENON_EMULATED
-static inline Stored* elementAt(u64 const (&map)[16], int row, int column)
+template <typename T = Stored>
+static inline T* elementAt(u64 const (&map)[16], int row, int column)
 {
     bool const isThere = row < (int)map[2] && column < (int)map[1];
-    return isThere ? (Stored*)(map[0] + row * map[3]) + column : nullptr;
+    return isThere ? (T*)(map[0] + row * map[3]) + column : nullptr;
 }
+template <typename T = Stored>
 static inline float numberAt(u64 const (&map)[16], int row, int column)
 {
-    Stored const* const at = elementAt(map, row, column);
-    return at != nullptr ? widen(*at) : 0.0f;
+    T const* const at = elementAt<T>(map, row, column);
+    return at != nullptr ? (float)widen(*at) : 0.0f;
 }
 #else
 extern __shared__ unsigned char sharedMemory[];
@@ -45,29 +47,30 @@ static __device__ __forceinline__ void waitBarrier(unsigned barrier, unsigned pa
             "selp.u32 %0, 1, 0, isOver;}" : "=r"(isOver) : "r"(barrier), "r"(parity) : "memory");
     while (isOver == 0);
 }
-//! A box of 64 columns from there on; what is not there becomes zeros.
+//! A box of columns from there on; what is not there becomes zeros.
 static __device__ __forceinline__ void fetch(unsigned to, u64 const (&map)[16], unsigned barrier, int column, int row)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
         "[%0], [%1, {%3, %4}], [%2];" :: "r"(to), "l"(map), "r"(barrier), "r"(column), "r"(row) : "memory");
 }
-//! Rows of 128 bytes, eight of them 1,024 bytes apart from the next eight; where rows are the depth, panels of 64
-//! columns are 8,192 bytes apart.
+//! Rows of 128 or 64 bytes behind each other, with their pieces exchanged within as many bytes; where rows are the
+//! depth, panels of 64 columns are 8,192 bytes apart.
+template <int ROW = 128>
 static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanels)
 {
-    u64 const across = isOfPanels ? 8192 >> 4 : 1;
-    return (u64)((address & 0x3ffffu) >> 4) | across << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+    u64 const across = isOfPanels ? 8192 >> 4 : 1, order = ROW == 128 ? 1 : 2;
+    return (u64)((address & 0x3ffffu) >> 4) | across << 16 | (u64)(ROW * 8 >> 4) << 32 | order << 62;
 }
 #endif
 )"};
 
-//! {0}: registers of the sum as placeholders; {1} to {3}: numbers of those behind them; {4}: columns; {5}: the type;
-//! {6}: registers of the sum as operands; {7}: 1 where the right operand's rows are its depth.
+//! {0}: registers of the sum as placeholders; {1} to {3}: numbers of those behind them; {4}: columns; {5}: depth and
+//! types; {6}: registers of the sum as operands; {7}: what stands behind the operands; {8}: the type of sums.
 constexpr char kProductText[]{R"(
-static __device__ __forceinline__ void addProducts(float (&d)[BN / 8][4], u64 a, u64 b, int isAdded)
+static __device__ __forceinline__ void addProducts({8} (&d)[BN / 8][4], u64 a, u64 b, int isAdded)
 {{
     asm volatile("{{.reg .pred isAdded; setp.ne.s32 isAdded, %{3}, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n{4}k16.f32.{5}.{5} {{{0}}}, %{1}, %{2}, isAdded, 1, 1, 0, {7};}}"
+        "wgmma.mma_async.sync.aligned.m64n{4}{5} {{{0}}}, %{1}, %{2}, isAdded{7};}}"
         : {6}
         : "l"(a), "l"(b), "r"(isAdded));
 }}
@@ -81,16 +84,21 @@ std::string_view copyEngineText() noexcept
 
 std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB)
 {
+    bool const isInt8 = stored == "signed char";
+    bool const isFp8 = stored == "Fp8";
+    std::string_view const halves = stored == "Half" ? "k16.f32.f16.f16" : "k16.f32.bf16.bf16";
+    std::string_view const types = isInt8 ? "k32.s32.s8.s8" : isFp8 ? "k32.f32.e4m3.e4m3" : halves;
+    std::string const behind = isInt8 ? "" : isFp8 ? ", 1, 1" : fmt::format(", 1, 1, 0, {}", isTurnedB ? 0 : 1);
     std::string placeholders;
     std::string operands;
     int const registers = columns / 2;
     for (int i = 0; i < registers; ++i)
     {
         placeholders += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-        operands += fmt::format("{}\"+f\"(d[{}][{}])", i == 0 ? "" : ", ", i / 4, i % 4);
+        operands += fmt::format("{}\"+{}\"(d[{}][{}])", i == 0 ? "" : ", ", isInt8 ? 'r' : 'f', i / 4, i % 4);
     }
-    return fmt::format(kProductText, placeholders, registers, registers + 1, registers + 2, columns,
-        stored == "Half" ? "f16" : "bf16", operands, isTurnedB ? 0 : 1);
+    return fmt::format(kProductText, placeholders, registers, registers + 1, registers + 2, columns, types, operands,
+        behind, isInt8 ? "int" : "float");
 }
 
 } // namespace tenon::cuda

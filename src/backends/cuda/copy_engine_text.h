@@ -13,8 +13,9 @@ namespace tenon::cuda
 //! row. Wants `Stored`.
 std::string_view copyEngineText() noexcept;
 
-//! `addProducts`: one instruction of a warpgroup, 64 rows by all columns by 16 of the depth. `isTurnedB`: columns of
-//! the right operand lie behind each other. Wants a constant BN, which is `columns`.
+//! `addProducts`: one instruction of a warpgroup, 64 rows by all columns by 32 bytes of the depth. `stored`: the type
+//! of both operands, "Half", "Bfloat", "Fp8" or "signed char", whose sums are int. `isTurnedB`: columns of the right
+//! operand lie behind each other, as those of bytes do. Wants a constant BN, which is `columns`.
 std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB);
 
 } // namespace tenon::cuda

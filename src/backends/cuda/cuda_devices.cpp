@@ -110,6 +110,7 @@ Target targetOfModel(CudaModel const& model)
     target.architecture = model.architecture();
     target.bindsPrograms = true;
     target.limits.alignment = 256;
+    target.limits.auxStreams = 0; // What forks and meets does not overlap: long kernels lose more than short ones gain.
     double const bytesPerMicrosecond = model.major >= 9 ? 2e6 : model.major >= 8 ? 8e5 : 3e5;
     target.rates = {.startMicroseconds = 3.0,
         .multiplicationsPerMicrosecond = 1e4 * model.multiprocessors,

@@ -10,15 +10,14 @@ namespace tenon::cuda
 Result<Done> describeMatrix(CudaCall const& at, unsigned long long (&to)[16], void const* address, TensorMapType type,
     EngineMatrix const& matrix)
 {
-    constexpr unsigned kBoxColumns{64}; // 128 bytes.
     std::array const extents{static_cast<uint64_t>(matrix.columns), static_cast<uint64_t>(matrix.rows)};
-    uint64_t const stride = extents[0] * sizeof(uint16_t);
-    std::array const box{kBoxColumns, static_cast<unsigned>(matrix.boxRows)};
+    uint64_t const stride = extents[0] * static_cast<uint64_t>(matrix.row.elementBytes);
+    std::array const box{static_cast<unsigned>(matrix.row.elements()), static_cast<unsigned>(matrix.boxRows)};
     std::array const steps{1U, 1U};
     TensorMap map{};
     Code const code =
         at.api.cuTensorMapEncodeTiled(&map, type, 2, const_cast<void*>(address), extents.data(), &stride, box.data(),
-            steps.data(), kTensorMapNotInterleaved, kTensorMapSwizzle128, kTensorMapPromotion256, kTensorMapZeros);
+            steps.data(), kTensorMapNotInterleaved, matrix.row.swizzle(), kTensorMapPromotion256, kTensorMapZeros);
     if (code != kSuccess)
         return at.device.noted(code, "cuTensorMapEncodeTiled");
     std::ranges::copy(map.words, to);

@@ -11,15 +11,37 @@ inline constexpr int32_t kEngineMajor{9};        //!< Of the compute capability,
 inline constexpr int64_t kEngineGrain{8};        //!< Elements of the 16 bytes that rows in memory are multiples of.
 inline constexpr uintptr_t kEngineAlignment{16}; //!< Of addresses.
 
-//! A row-major matrix, of which so many rows by 64 columns are copied at a time.
+//! What is copied of a row at a time: pieces of 16 bytes that are exchanged within as many bytes.
+struct EngineRow
+{
+    int elementBytes{2};
+    int bytes{128}; //!< Or 64.
+
+    constexpr int elements() const noexcept
+    {
+        return bytes / elementBytes;
+    }
+    //! Elements of the 16 bytes that rows in memory are multiples of.
+    constexpr int64_t grain() const noexcept
+    {
+        return static_cast<int64_t>(kEngineAlignment) / elementBytes;
+    }
+    TensorMapSwizzle swizzle() const noexcept
+    {
+        return bytes == 64 ? kTensorMapSwizzle64 : kTensorMapSwizzle128;
+    }
+};
+
+//! A row-major matrix, of which so many rows by a row's bytes are copied at a time.
 struct EngineMatrix
 {
     int64_t rows;
     int64_t columns;
     int boxRows;
+    EngineRow row{};
 };
 
-//! Describes a matrix of 2-byte elements for the engine: a parameter of the kernel.
+//! Describes a matrix for the engine: a parameter of the kernel.
 Result<Done> describeMatrix(CudaCall const& at, unsigned long long (&to)[16], void const* address, TensorMapType type,
     EngineMatrix const& matrix);
 

@@ -22,12 +22,14 @@ static __device__ __forceinline__ WindowAt windowAt(WindowWalk const& walk, int 
     return {image, row * walk.strideY + walk.lowerY, column * walk.strideX + walk.lowerX};
 }
 #ifdef TENON_EMULATED
-//! Number k of the depth of the window that is so many behind the one there.
+//! Number k of the depth of the window that is so many behind the one there; a step of the depth has DEPTH of one
+//! pixel.
+template <typename T = Stored, int DEPTH = 64>
 static inline float windowNumber(u64 const (&map)[16], WindowWalk const& walk, WindowAt const& at, int behind, int k)
 {
     int const extents[]{(int)map[2], (int)map[3]}, images = (int)map[4];
     int count[2], place[2], begin[2]{at.column, at.row};
-    int const tap = k / 64 / walk.stepsOfTap, channel = k / 64 % walk.stepsOfTap * 64 + k % 64;
+    int const tap = k / DEPTH / walk.stepsOfTap, channel = k / DEPTH % walk.stepsOfTap * DEPTH + k % DEPTH;
     int const offset[]{tap % walk.tapsAcross * walk.dilationX, tap / walk.tapsAcross * walk.dilationY};
     for (int axis = 0; axis < 2; ++axis)
         count[axis] = (extents[axis] - 1 + (int)map[10 + axis] - (int)map[8 + axis]) / (int)map[12 + axis] + 1;
@@ -39,14 +41,15 @@ static inline float windowNumber(u64 const (&map)[16], WindowWalk const& walk, W
     int const image = result / count[0] / count[1];
     if (image >= images || x < 0 || x >= extents[0] || y < 0 || y >= extents[1] || channel >= (int)map[1])
         return 0.0f;
-    return widen(((Stored const*)(map[0] + x * map[5] + y * map[6] + image * map[7]))[channel]);
+    return (float)widen(((T const*)(map[0] + x * map[5] + y * map[6] + image * map[7]))[channel]);
 }
 #else
-//! Of a box of windows from there on, 64 channels of one pixel each; what is not there becomes zeros.
+//! Of a box of windows from there on, DEPTH channels of one pixel each; what is not there becomes zeros.
+template <int DEPTH = 64>
 static __device__ __forceinline__ void fetchWindows(
     unsigned to, u64 const (&map)[16], unsigned barrier, WindowWalk const& walk, WindowAt const& at, int step)
 {
-    int const tap = step / walk.stepsOfTap, channel = (step - tap * walk.stepsOfTap) * 64;
+    int const tap = step / walk.stepsOfTap, channel = (step - tap * walk.stepsOfTap) * DEPTH;
     int const tapRow = tap / walk.tapsAcross;
     unsigned short const y = (unsigned short)(tapRow * walk.dilationY);
     unsigned short const x = (unsigned short)((tap - tapRow * walk.tapsAcross) * walk.dilationX);
@@ -65,10 +68,9 @@ std::string_view windowWalkText() noexcept
 }
 
 std::optional<EngineWindows> engineWindowsOf(
-    ConvolutionShape const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out)
+    ConvolutionShape const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out, EngineRow row)
 {
     constexpr size_t kAxes{2};
-    constexpr int64_t kStep{64};
     constexpr int64_t kMaxCorner{127}; // Of eight bits, as are offsets within a window.
     constexpr int64_t kMaxStride{8};
     Window const& window = layer.window;
@@ -76,7 +78,7 @@ std::optional<EngineWindows> engineWindowsOf(
         return std::nullopt;
     int64_t const channels = in[1];
     int64_t const taps = window.size[0] * window.size[1];
-    if (channels <= 0 || channels % (taps == 1 ? kEngineGrain : kStep) != 0)
+    if (channels <= 0 || channels % (taps == 1 ? row.grain() : row.elements()) != 0)
         return std::nullopt;
     std::array<int, kAxes> lower{};
     for (size_t axis = 0; axis < kAxes; ++axis)
@@ -107,8 +109,9 @@ std::optional<EngineWindows> engineWindowsOf(
             .dilationY = small(window.dilation[0]),
             .dilationX = small(window.dilation[1]),
             .tapsAcross = small(window.size[1]),
-            .stepsOfTap = small(blocksOf(channels, kStep))},
-        .boxRows = 0};
+            .stepsOfTap = small(blocksOf(channels, row.elements()))},
+        .boxRows = 0,
+        .row = row};
 }
 
 std::optional<EngineWindows> engineWindowsOf(
@@ -128,12 +131,11 @@ Result<Done> describeWindows(CudaCall const& at, unsigned long long (&to)[16], v
     EngineWindows const& windows)
 {
     constexpr unsigned kRank{4};
-    constexpr unsigned kBoxChannels{64}; // 128 bytes.
     auto const unsigned64 = [](int64_t value) { return static_cast<uint64_t>(value); };
     std::array const extents{unsigned64(windows.channels), unsigned64(windows.width), unsigned64(windows.height),
         unsigned64(windows.images)};
     std::array<uint64_t, 3> strides{};
-    uint64_t bytes{sizeof(uint16_t)};
+    auto bytes = static_cast<uint64_t>(windows.row.elementBytes);
     for (size_t i = 0; i < strides.size(); ++i)
         strides[i] = bytes *= extents[i];
     WindowWalk const& walk = windows.walk;
@@ -145,8 +147,9 @@ Result<Done> describeWindows(CudaCall const& at, unsigned long long (&to)[16], v
     std::array const steps{1U, static_cast<unsigned>(walk.strideX), static_cast<unsigned>(walk.strideY), 1U};
     TensorMap map{};
     Code const code = at.api.cuTensorMapEncodeIm2col(&map, type, kRank, const_cast<void*>(address), extents.data(),
-        strides.data(), lower.data(), upper.data(), kBoxChannels, static_cast<unsigned>(windows.boxRows), steps.data(),
-        kTensorMapNotInterleaved, kTensorMapSwizzle128, kTensorMapPromotion256, kTensorMapZeros);
+        strides.data(), lower.data(), upper.data(), static_cast<unsigned>(windows.row.elements()),
+        static_cast<unsigned>(windows.boxRows), steps.data(), kTensorMapNotInterleaved, windows.row.swizzle(),
+        kTensorMapPromotion256, kTensorMapZeros);
     if (code != kSuccess)
         return at.device.noted(code, "cuTensorMapEncodeIm2col");
     std::ranges::copy(map.words, to);

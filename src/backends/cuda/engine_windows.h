@@ -11,14 +11,14 @@ namespace tenon::cuda
 {
 
 //! Results of an image and of a row, what the windows of neighbours are apart, where the first one begins, and what of
-//! the depth is one pixel's: so many steps of 64 channels.
+//! the depth is one pixel's: so many steps, each as many channels as a row in shared memory has.
 TENON_DEVICE_STRUCT(WindowWalk, int results; int across; int strideY; int strideX; int lowerY; int lowerX;
                     int dilationY; int dilationX; int tapsAcross; int stepsOfTap;);
 
 //! Text of `windowAt`, `fetchWindows`, and without a GPU `windowNumber`. Wants copyEngineText and the struct in front.
 std::string_view windowWalkText() noexcept;
 
-//! Images of two spatial axes; a row's box: so many results by 64 channels.
+//! Images of two spatial axes; a box: so many results by a row's channels.
 struct EngineWindows
 {
     int64_t images;
@@ -28,20 +28,21 @@ struct EngineWindows
     int64_t results[2];
     WindowWalk walk;
     int boxRows;
+    EngineRow row{};
 
     //! The product whose rows the windows are.
     StepProduct product(ConvolutionShape const& layer, TensorArg const& out) const;
 };
 
-//! Where the engine can fetch windows: one group, channels by eight, by 64 where a window has several pixels, and
-//! extents that its descriptions have room for.
+//! Where the engine can fetch windows: one group, channels by 16 bytes, by whole rows where a window has several
+//! pixels, and extents that its descriptions have room for.
 std::optional<EngineWindows> engineWindowsOf(
-    ConvolutionShape const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out);
+    ConvolutionShape const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out, EngineRow row = {});
 //! The same where all lies channels last, the filter, too.
 std::optional<EngineWindows> engineWindowsOf(
     ConvolutionShape const& layer, TensorArg const& in, TensorArg const& filter, TensorArg const& out);
 
-//! Describes images of 2-byte elements for the engine: a parameter of the kernel.
+//! Describes images for the engine: a parameter of the kernel.
 Result<Done> describeWindows(CudaCall const& at, unsigned long long (&to)[16], void const* address, TensorMapType type,
     EngineWindows const& windows);
 

@@ -1,7 +1,7 @@
 // Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
 // bias and epilogue in the kernel. How results are tiled are tactics.
 #include "backends/cuda/engine_step.h"
-#include "backends/cuda/large_tiles_text.h"
+#include "backends/cuda/large_step.h"
 #include "backends/cuda/matrix_text.h"
 
 #include <algorithm>
@@ -13,67 +13,10 @@ namespace tenon::cuda
 namespace
 {
 constexpr std::array kLargeTiles{
-    LargeTile{.columns = 128, .stages = 5, .slots = 2, .takesTurns = true},
-    LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = true},
-    LargeTile{.columns = 192, .stages = 4, .slots = 3, .takesTurns = false},
-    LargeTile{.columns = 64, .stages = 7, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
-};
-
-//! What of a step does not depend on addresses.
-struct LargeCode
-{
-    void* kernel{nullptr};
-    Grid grid;
-    TensorMapType type{kTensorMapHalf};
-    EngineMatrix a{};
-    std::optional<EngineWindows> windows{}; //!< In place of a.
-    EngineMatrix b{};
-    EngineMatrix c{};
-    bool hasBias{false};
-    bool hasExtra{false};
-};
-
-class LargeProduct final : public CudaPrepared
-{
-  public:
-    LargeProduct(LargeTilesParams const& params, LargeCode const& code, std::shared_ptr<Prepared const> otherwise)
-        : mParams{params},
-          mCode{code},
-          mOtherwise{std::move(otherwise)}
-    {
-    }
-    size_t scratchBytes() const noexcept override
-    {
-        return mOtherwise->scratchBytes();
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        Call const& call = at.call;
-        void const* const bias = mCode.hasBias ? call.inputs[2] : nullptr;
-        void const* const extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
-        for (void const* const address :
-            {call.inputs[0], call.inputs[1], static_cast<void const*>(call.outputs[0]), extra})
-            if (!isOnGrain(address, kEngineAlignment))
-                return cudaPrepared(*mOtherwise).launch(at);
-        if (!isOnGrain(bias, 2 * sizeof(uint16_t)))
-            return cudaPrepared(*mOtherwise).launch(at);
-        LargeTilesParams params = mParams;
-        params.bias = bias;
-        if (mCode.windows)
-            TENON_TRY(describeWindows(at, params.a, call.inputs[0], mCode.type, *mCode.windows));
-        else
-            TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
-        TENON_TRY(describeMatrix(at, params.b, call.inputs[1], mCode.type, mCode.b));
-        TENON_TRY(describeMatrix(at, params.c, call.outputs[0], mCode.type, mCode.c));
-        if (mCode.hasExtra)
-            TENON_TRY(describeMatrix(at, params.extra, extra, mCode.type, mCode.c));
-        return launchKernel(at, mCode.kernel, mCode.grid, params);
-    }
-
-  private:
-    LargeTilesParams mParams;
-    LargeCode mCode;
-    std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
+    LargeTile{.columns = 128, .slots = 2, .takesTurns = true},
+    LargeTile{.columns = 192, .slots = 3, .takesTurns = true},
+    LargeTile{.columns = 192, .slots = 3, .takesTurns = false},
+    LargeTile{.columns = 64, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
 };
 
 //! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
@@ -81,46 +24,31 @@ Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, Lar
     std::span<TensorArg const> inputs, TensorArg const& out)
 {
     StepProduct const& product = of.step.product;
-    std::optional<EngineWindows>& windows = of.step.windows;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
-    LargeTilesForm const form{.tile = tile,
-        .type = TENON_TRY(storageOf(out.dtype)),
-        .isTurnedB = matrices.isTurnedB,
-        .hasBias = matrices.hasBias,
-        .hasExtra = of.own.extraInputs() > 0,
-        .isWindowed = windows.has_value(),
-        .epilogue = TENON_TRY(largeEpilogueText(of.own))};
-    if (windows)
-        windows->boxRows = LargeTile::kRows;
-    Module const& module = *TENON_TRY(moduleOf(device, largeTilesText(form)));
-    LargeCode code{.kernel = TENON_TRY(module.function("largeTiles")),
-        .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
-        .a = {matrices.rows, matrices.depth, LargeTile::kRows},
-        .windows = windows,
-        .b = matrices.isTurnedB ? EngineMatrix{matrices.columns, matrices.depth, tile.columns}
-                                : EngineMatrix{matrices.depth, matrices.columns, LargeTile::kDepth},
-        .c = {matrices.rows, matrices.columns, LargeTile::kSlotRows},
-        .hasBias = matrices.hasBias,
-        .hasExtra = form.hasExtra};
-    auto const shared = static_cast<unsigned>(tile.sharedBytes());
-    TENON_TRY(allowShared(device, code.kernel, shared));
-    LargeTilesParams params{};
-    params.columns = static_cast<int>(matrices.columns);
-    params.steps = static_cast<int>(blocksOf(matrices.depth, LargeTile::kDepth));
-    params.tilesAcross = static_cast<int>(blocksOf(matrices.columns, tile.columns));
-    params.tiles = params.tilesAcross * static_cast<int>(blocksOf(matrices.rows, LargeTile::kRows));
-    params.alpha = product.alpha;
-    if (windows)
-        params.walk = windows->walk;
-    code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
-        .block = LargeTile::kThreads,
-        .sharedBytes = shared};
-    return withRest(device, std::make_shared<LargeProduct>(params, code, std::move(of.otherwise)),
-        {product.epilogue, of.own.steps.size()}, inputs, out);
+    std::string const type = TENON_TRY(storageOf(out.dtype));
+    LargeCase whole{.form = {.tile = tile,
+                        .in = type,
+                        .type = type,
+                        .extra = type,
+                        .bias = type,
+                        .isTurnedB = matrices.isTurnedB,
+                        .hasBias = matrices.hasBias,
+                        .hasExtra = of.own.extraInputs() > 0,
+                        .isWindowed = of.step.windows.has_value(),
+                        .epilogue = TENON_TRY(largeEpilogueText(of.own))},
+        .rows = matrices.rows,
+        .columns = matrices.columns,
+        .depth = matrices.depth,
+        .windows = of.step.windows,
+        .extraInput = kFirstExtra,
+        .otherwise = std::move(of.otherwise)};
+    whole.factors.alpha = product.alpha;
+    return withRest(
+        device, TENON_TRY(largeStep(device, std::move(whole))), {product.epilogue, of.own.steps.size()}, inputs, out);
 }
 
 //! Without the engine where extents, the GPU or addresses are others than the tactic was made for.
-Result<std::shared_ptr<Prepared const>> largeStep(
+Result<std::shared_ptr<Prepared const>> largeOrOther(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     LargeTile const& tile = kLargeTiles[TENON_TRY(positionOf(tactic, kLargeTiles.size(), "a large product"))];
@@ -139,7 +67,7 @@ class LargeProductKernel final : public EngineProductKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         EngineStep step{asItLies(TENON_TRY(matrixProduct(args(), inputs, outputs)))};
-        return largeStep(device(), std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()));
+        return largeOrOther(device(), std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
 };
 
@@ -154,47 +82,39 @@ class LargeConvolutionKernel final : public ConvolutionKernel
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         auto step = engineStepOf(layer, inputs, outputs[0]);
-        return step ? largeStep(device(), *std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()))
+        return step ? largeOrOther(device(), *std::move(step), inputs, outputs[0], TENON_TRY(chosenTactic()))
                     : directConvolution(device(), layer, inputs, outputs[0]);
     }
 };
-
-//! Multiplications that a GPU has time for while it makes all tiles, its multiprocessors one each at a time.
-double workOf(ProductShape const& matrices, LargeTile const& tile)
-{
-    constexpr int64_t kMultiprocessors{132}; // Of Hopper's.
-    int64_t const tiles = blocksOf(matrices.rows, LargeTile::kRows) * blocksOf(matrices.columns, tile.columns);
-    int64_t const rounds = blocksOf(tiles, kMultiprocessors);
-    return static_cast<double>(rounds * kMultiprocessors * LargeTile::kRows * tile.columns)
-        * static_cast<double>(matrices.depth);
-}
 
 //! Offers of a product, at the typical shape, that fills the GPU by tiles of at least one kind.
 std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     Problem const& problem, Layout layout, ProductShape const& product)
 {
     constexpr char kName[]{"large tiles"};
-    constexpr double kMinProducts{1e9};
     LtShape const shape = ltShapeOf(product);
     ProductShape const& matrices = shape.matrices;
     for (std::string reason : {engineRefusal(problem), engineRefusal(shape)})
         if (!reason.empty())
             return refuse(kName, std::move(reason));
     double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
-    if (products < kMinProducts)
+    if (products < kLeastLargeProduct)
         return refuse(kName, "smaller products do not fill the GPU");
     constexpr double kMaxOverMin{1.2};
     auto const isFor = [&](LargeTile const& tile) {
         return tile.columns >= kLargeTiles[0].columns || matrices.columns <= tile.columns;
     };
-    double least{workOf(matrices, kLargeTiles[0])};
+    auto const workOf = [&](LargeTile const& tile) {
+        return workOfLarge(matrices.rows, matrices.columns, matrices.depth, tile);
+    };
+    double least{workOf(kLargeTiles[0])};
     for (LargeTile const& tile : kLargeTiles)
-        least = isFor(tile) ? std::min(least, workOf(matrices, tile)) : least;
+        least = isFor(tile) ? std::min(least, workOf(tile)) : least;
     std::vector<Offer> offers;
     for (size_t i = 0; i < kLargeTiles.size(); ++i)
     {
         constexpr double kFaster{100.0}; // Than a tenth of the plain peak.
-        double const work = workOf(matrices, kLargeTiles[i]);
+        double const work = workOf(kLargeTiles[i]);
         if (!isFor(kLargeTiles[i]) || work > kMaxOverMin * least)
             continue;
         double const cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i);

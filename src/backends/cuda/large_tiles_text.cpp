@@ -6,6 +6,7 @@
 #include "backends/cuda/epilogue_text.h"
 #include "backends/cuda/matrix_text.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tenon::cuda
@@ -13,20 +14,32 @@ namespace tenon::cuda
 
 namespace
 {
-//! Rows of 128 bytes whose eight pieces are exchanged by the row's number ("128-byte swizzle" of the PTX ISA).
+//! Rows of 128 or 64 bytes whose pieces of 16 are exchanged by the row's number ("swizzle" of the PTX ISA).
 constexpr char kMeasuresText[]{R"(
-constexpr int kRows = 128, kDepth = 64, kThreads = 384, kSlotBytes = 16 * 128;
-constexpr int kPanels = TAKES_TURNS ? 2 : 1; // Of 64 rows, that a warpgroup has of a tile.
-constexpr int kAcross = BN / 64;             // Pieces of results beside each other.
-constexpr int kPieces = kPanels * kAcross;   // Of a warp.
-constexpr int kBytesOfA = kRows * kDepth * 2, kStageBytes = kBytesOfA + BN * kDepth * 2, kBiasBytes = BN * 4;
-typedef float Sums[kPanels][BN / 8][4]; // d[.][j] is columns 8j + 2t and the next, of a warp's rows g and g + 8.
+constexpr int kDepth = ROW_BYTES / (int)sizeof(In), kThreads = 384;
+constexpr int kGroupRows = TAKES_TURNS ? BM : BM / 2; // That a warpgroup has of a tile.
+constexpr int kPanels = kGroupRows / 64;
+constexpr int kAcross = BN / 64;           // Pieces of results beside each other.
+constexpr int kPieces = kPanels * kAcross; // Of a warp.
+constexpr int kBytesOfA = BM * ROW_BYTES, kStageBytes = kBytesOfA + BN * ROW_BYTES;
+constexpr int kBiasBytes = BN * (IS_SCALED ? 8 : 4);
+constexpr int kResultBytes = 16 * 64 * (int)sizeof(Stored), kExtraBytes = 16 * 64 * (int)sizeof(Extra);
+//! The tensor that is read has its own place where its elements are not as large as results.
+constexpr int kExtraAt = HAS_EXTRA && kExtraBytes != kResultBytes ? kResultBytes : 0;
+constexpr int kSlotBytes = kExtraAt > 0 ? kResultBytes + kExtraBytes : kResultBytes;
+typedef Sum Sums[kPanels][BN / 8][4]; // d[.][j] is columns 8j + 2t and the next, of a warp's rows g and g + 8.
 
 struct Place { int row, column; };
 static __device__ __forceinline__ Place placeOf(LargeTilesParams const& p, int tile)
 {
     int const down = tile / p.tilesAcross;
-    return {down * kRows, (tile - down * p.tilesAcross) * BN};
+    return {down * BM, (tile - down * p.tilesAcross) * BN};
+}
+//! Bytes from the start of a piece, 16 rows of 64 columns, to elements of so many bytes.
+static __device__ __forceinline__ unsigned placeInPiece(int bytes, int row, int column)
+{
+    int const own = column * bytes;
+    return row * 64 * bytes + (own / 16 ^ (bytes == 2 ? row % 8 : row / 2 % 4)) * 16 + own % 16;
 }
 )"};
 
@@ -34,23 +47,25 @@ static __device__ __forceinline__ Place placeOf(LargeTilesParams const& p, int t
 constexpr char kEmulatedText[]{R"(
 static unsigned char sharedMemory[8 * (SLOTS * kSlotBytes + kBiasBytes)];
 constexpr unsigned kBiases = 8 * SLOTS * kSlotBytes;
-static inline Stored* pieceOfSlot(unsigned slot, int row, int column)
+template <typename T>
+static inline T* pieceAt(unsigned piece, int i)
 {
-    return (Stored*)(sharedMemory + slot + row * 128 + (column / 8 ^ row % 8) * 16) + column % 8;
+    return (T*)(sharedMemory + piece + placeInPiece(sizeof(T), i / 64, i % 64));
 }
-static inline void fetchPiece(unsigned slot, u64 const (&map)[16], unsigned, int column, int row)
+template <typename T>
+static inline void fetchPiece(unsigned to, u64 const (&map)[16], unsigned, int column, int row)
 {
     for (int i = 0; i < 16 * 64; ++i)
     {
-        Stored const* const from = elementAt(map, row + i / 64, column + i % 64);
-        *pieceOfSlot(slot, i / 64, i % 64) = from != nullptr ? *from : Stored{};
+        T const* const from = elementAt<T>(map, row + i / 64, column + i % 64);
+        *pieceAt<T>(to, i) = from != nullptr ? *from : T{};
     }
 }
 static inline void storePiece(u64 const (&map)[16], unsigned slot, int column, int row)
 {
     for (int i = 0; i < 16 * 64; ++i)
         if (Stored* const to = elementAt(map, row + i / 64, column + i % 64))
-            *to = *pieceOfSlot(slot, i / 64, i % 64);
+            *to = *pieceAt<Stored>(slot, i);
 }
 static inline void meetWarp() { __syncthreads(); }
 static inline void waitBarrier(unsigned, unsigned) { __syncthreads(); }
@@ -62,6 +77,9 @@ static inline void storeTwo(unsigned at, float a, float b)
     std::memcpy(sharedMemory + at, both, sizeof both);
 }
 static inline Pack<float, 2> loadTwo(unsigned at) { return *(Pack<float, 2> const*)(sharedMemory + at); }
+static inline Pack<float, 4> loadQuad(unsigned at) { return *(Pack<float, 4> const*)(sharedMemory + at); }
+static inline unsigned short loadShort(unsigned at) { return *(unsigned short const*)(sharedMemory + at); }
+static inline void storeShort(unsigned at, unsigned short both) { *(unsigned short*)(sharedMemory + at) = both; }
 static inline void loadFragments(unsigned (&to)[4], unsigned at) { loadMatrices(to, sharedMemory + at); }
 static inline void storeFragments(unsigned at, unsigned const (&from)[4])
 {
@@ -76,18 +94,21 @@ static inline void storeFragments(unsigned at, unsigned const (&from)[4])
 static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
 {
     int const lane = threadIdx.x % 32;
-    int const first = at.row + (TAKES_TURNS ? 0 : threadIdx.x / 128 * 64) + threadIdx.x % 128 / 32 * 16 + lane / 4;
+    int const first = at.row + (TAKES_TURNS ? 0 : threadIdx.x / 128 * kGroupRows) + threadIdx.x % 128 / 32 * 16 + lane / 4;
     for (int m = 0; m < kPanels; ++m)
         for (int n = 0; n < BN / 8; ++n)
             for (int i = 0; i < 4; ++i)
             {
                 int const row = first + m * 64 + i / 2 * 8;
                 int const column = at.column + n * 8 + lane % 4 * 2 + i % 2;
-                float sum = 0.0f;
+                Sum sum = 0;
                 for (int k = 0; k < p.steps * kDepth && row < (int)p.c[2] && column < p.columns; ++k)
-                    sum += (IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, at.row), row - at.row, k)
-                                        : numberAt(p.a, row, k))
-                        * (IS_TURNED_B ? numberAt(p.b, column, k) : numberAt(p.b, k, column));
+                {
+                    float const a = IS_WINDOWED
+                        ? windowNumber<In, kDepth>(p.a, p.walk, windowAt(p.walk, at.row), row - at.row, k)
+                        : numberAt<In>(p.a, row, k);
+                    sum += (Sum)a * (Sum)(IS_TURNED_B ? numberAt<In>(p.b, column, k) : numberAt<In>(p.b, k, column));
+                }
                 d[m][n][i] = sum;
             }
 }
@@ -95,11 +116,12 @@ static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
 
 //! Pieces of results, and the tensor that they are finished with.
 constexpr char kPiecesText[]{R"(
+template <typename T>
 static __device__ __forceinline__ void fetchPiece(
-    unsigned slot, u64 const (&map)[16], unsigned barrier, int column, int row)
+    unsigned to, u64 const (&map)[16], unsigned barrier, int column, int row)
 {
-    expectBytes(barrier, kSlotBytes);
-    fetch(slot, map, barrier, column, row);
+    expectBytes(barrier, 16 * 64 * sizeof(T));
+    fetch(to, map, barrier, column, row);
 }
 static __device__ __forceinline__ void storePiece(u64 const (&map)[16], unsigned slot, int column, int row)
 {
@@ -128,6 +150,23 @@ static __device__ __forceinline__ Pack<float, 2> loadTwo(unsigned at)
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(both.v[0]), "=f"(both.v[1]) : "r"(at));
     return both;
 }
+static __device__ __forceinline__ Pack<float, 4> loadQuad(unsigned at)
+{
+    Pack<float, 4> all;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+        : "=f"(all.v[0]), "=f"(all.v[1]), "=f"(all.v[2]), "=f"(all.v[3]) : "r"(at));
+    return all;
+}
+static __device__ __forceinline__ unsigned short loadShort(unsigned at)
+{
+    unsigned short both;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(both) : "r"(at) : "memory");
+    return both;
+}
+static __device__ __forceinline__ void storeShort(unsigned at, unsigned short both)
+{
+    asm volatile("st.shared.u16 [%0], %1;" :: "r"(at), "h"(both) : "memory");
+}
 static __device__ __forceinline__ void loadFragments(unsigned (&to)[4], unsigned at)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -154,7 +193,7 @@ static __device__ __forceinline__ void fetchStage(
     int const depth = step * kDepth;
     expectBytes(barrier, kStageBytes);
     if (IS_WINDOWED)
-        fetchWindows(to, p.a, barrier, p.walk, window, step);
+        fetchWindows<kDepth>(to, p.a, barrier, p.walk, window, step);
     else
         fetch(to, p.a, barrier, depth, at.row);
     if (IS_TURNED_B)
@@ -217,14 +256,14 @@ static __device__ __forceinline__ void multiplyTile(
     {
         waitBarrier(ring.full + stage * 8, parity);
         unsigned const at = ring.stages + stage * kStageBytes;
-        u64 const a = operandAt(at + (TAKES_TURNS ? 0 : group * 64 * 128), false);
-        u64 const b = operandAt(at + kBytesOfA, !IS_TURNED_B);
+        u64 const a = operandAt<ROW_BYTES>(at + (TAKES_TURNS ? 0 : group * kGroupRows * ROW_BYTES), false);
+        u64 const b = operandAt<ROW_BYTES>(at + kBytesOfA, !IS_TURNED_B);
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-        for (int i = 0; i < kDepth / 16; ++i)
+        for (int i = 0; i < ROW_BYTES / 32; ++i)
 #pragma unroll
             for (int m = 0; m < kPanels; ++m)
-                addProducts(d[m], a + m * (64 * 128 >> 4) + i * 2, b + i * (IS_TURNED_B ? 2 : 2048 >> 4), step + i);
+                addProducts(d[m], a + m * (64 * ROW_BYTES >> 4) + i * 2, b + i * (IS_TURNED_B ? 2 : 2048 >> 4), step + i);
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         if (step > 0)
         {
@@ -244,7 +283,8 @@ static __device__ __forceinline__ void multiplyTile(
     for (int m = 0; m < kPanels; ++m)
 #pragma unroll
         for (int j = 0; j < BN / 8; ++j) // Nothing reads sums before they are there.
-            asm volatile("" : "+f"(d[m][j][0]), "+f"(d[m][j][1]), "+f"(d[m][j][2]), "+f"(d[m][j][3]) :: "memory");
+            asm volatile("" : SUM_OPERAND(d[m][j][0]), SUM_OPERAND(d[m][j][1]), SUM_OPERAND(d[m][j][2]),
+                SUM_OPERAND(d[m][j][3]) :: "memory");
     release(ring, before);
 }
 )"};
@@ -259,19 +299,30 @@ struct Slots
     int tiles;
 };
 
-//! The bias of a tile's columns, before the products begin: addresses of its own would take registers from the sums.
+//! The bias of a tile's columns, before the products begin: addresses of its own would take registers from the sums. In
+//! front of it each column's scale, where there are some.
 static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slots const& slots, int column0)
 {
-    if (!HAS_BIAS)
+    if (!HAS_BIAS && !IS_SCALED)
         return;
 #pragma unroll
     for (int i = 0; i < kAcross; ++i)
     {
-        int const column = i * 64 + threadIdx.x % 32 * 2;
-        Pack<Stored, 2> both{};
-        if (column0 + column < p.columns)
-            both = *(Pack<Stored, 2> const*)((Stored const*)p.bias + column0 + column);
-        storeTwo(slots.bias + column * 4, widen(both.v[0]), widen(both.v[1]));
+        int const column = i * 64 + threadIdx.x % 32 * 2, own = column0 + column;
+        bool const isThere = own < p.columns;
+        Pack<Bias, 2> both{};
+        if (HAS_BIAS && isThere)
+            both = *(Pack<Bias, 2> const*)((Bias const*)p.bias + own);
+        if (!IS_SCALED)
+        {
+            storeTwo(slots.bias + column * 4, widen(both.v[0]), widen(both.v[1]));
+            continue;
+        }
+        float const* const scales = (float const*)p.scales;
+        float const first = isThere ? scales[own * p.scaleStep] : 0.0f;
+        float const second = isThere ? scales[(own + 1) * p.scaleStep] : 0.0f;
+        storeTwo(slots.bias + column * 8, first * p.alpha, widen(both.v[0]) * p.biasFactor);
+        storeTwo(slots.bias + column * 8 + 8, second * p.alpha, widen(both.v[1]) * p.biasFactor);
     }
     meetWarp();
 }
@@ -280,8 +331,8 @@ static __device__ __forceinline__ void fetchExtra(
     LargeTilesParams const& p, Slots const& slots, Place const& at, int piece)
 {
     int const slot = piece % SLOTS;
-    fetchPiece(slots.at + slot * kSlotBytes, p.extra, slots.barriers + slot * 8, at.column + piece % kAcross * 64,
-        at.row + piece / kAcross * 64);
+    fetchPiece<Extra>(slots.at + slot * kSlotBytes + kExtraAt, p.extra, slots.barriers + slot * 8,
+        at.column + piece % kAcross * 64, at.row + piece / kAcross * 64);
 }
 
 //! The first tensors of a tile that it will be finished with.
@@ -295,25 +346,135 @@ static __device__ __forceinline__ void fetchExtras(LargeTilesParams const& p, Sl
         fetchExtra(p, slots, at, i);
 }
 
-//! Sixteen columns of a warp's rows: results[2h + r] and extra are a pair of row g + 8r, columns 8h + 2t and the next.
-static __device__ __forceinline__ void finishFragment(LargeTilesParams const& p, float const (&low)[4],
-    float const (&high)[4], unsigned bias, unsigned const (&extra)[4], unsigned (&results)[4])
+//! Between 2^23 and 2^24 the last bits of a float are a whole number: conversions by additions, and no slower ones.
+//! The last byte is x, rounded half to even, within int8; 0 where it is no number.
+static __device__ __forceinline__ unsigned roundedBits(float x)
 {
-    float v[8];
+    constexpr float kLeast = IS_FROM_ZERO ? 0.0f : -128.0f;
+    return ARE_NUMBERS || x == x ? toBits(fminf(fmaxf(x, kLeast), 127.0f) + 12582912.0f) : 0u;
+}
+#ifdef TENON_EMULATED
+static inline unsigned bytesOf(float low, float high, signed char)
+{
+    return (roundedBits(low) & 255u) | (roundedBits(high) & 255u) << 8;
+}
+static inline unsigned bytesOf(float low, float high, Fp8)
+{
+    Fp8 a, b;
+    put(a, low);
+    put(b, high);
+    return a.bits | (unsigned)b.bits << 8;
+}
+static inline void realsOf(unsigned both, float& low, float& high, signed char)
+{
+    low = (float)(signed char)(both & 255u);
+    high = (float)(signed char)(both >> 8);
+}
+static inline void realsOf(unsigned both, float& low, float& high, Fp8)
+{
+    low = widen(Fp8{(unsigned char)(both & 255u)});
+    high = widen(Fp8{(unsigned char)(both >> 8)});
+}
+#else
+static __device__ __forceinline__ unsigned bytesOf(float low, float high, signed char)
+{
+    return __byte_perm(roundedBits(low), roundedBits(high), 0x0040);
+}
+static __device__ __forceinline__ unsigned bytesOf(float low, float high, Fp8)
+{
+    unsigned short both;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(high), "f"(low));
+    return both;
+}
+static __device__ __forceinline__ void realsOf(unsigned both, float& low, float& high, signed char)
+{
+    unsigned const bits = both ^ 0x8080u; // From 0 to 255.
+    low = fromBits(__byte_perm(bits, 0x4B000000u, 0x7650)) - 8388736.0f;
+    high = fromBits(__byte_perm(bits, 0x4B000000u, 0x7651)) - 8388736.0f;
+}
+static __device__ __forceinline__ void realsOf(unsigned both, float& low, float& high, Fp8)
+{
+    unsigned pair;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"((unsigned short)both));
+    low = widen(Half{(unsigned short)pair});
+    high = widen(Half{(unsigned short)(pair >> 16)});
+}
+#endif
+
+//! Sixteen columns of a warp's rows, from there on: v[4h + 2r + i] is row g + 8r, column 8h + 2t + i.
+template <typename T>
+static __device__ __forceinline__ void loadExtra(unsigned piece, int column, float factor, float (&v)[8])
+{
+    int const lane = threadIdx.x % 32;
+    if constexpr (sizeof(T) == 2)
+    {
+        unsigned pairs[4];
+        loadFragments(pairs, piece + placeInPiece(2, lane % 16, column + lane / 16 * 8));
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            v[i] = widen(T{(unsigned short)(pairs[i / 2] >> i % 2 * 16)}) * (IS_FOLDED ? factor : 1.0f);
+    }
+    else
+    {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+        {
+            unsigned const at = placeInPiece(1, lane / 4 + i % 2 * 8, column + i / 2 * 8 + lane % 4 * 2);
+            realsOf(loadShort(piece + at), v[i * 2], v[i * 2 + 1], T{});
+            v[i * 2] *= factor;
+            v[i * 2 + 1] *= factor;
+        }
+    }
+}
+
+template <typename T>
+static __device__ __forceinline__ void storeResults(unsigned piece, int column, float const (&v)[8])
+{
+    int const lane = threadIdx.x % 32;
+    if constexpr (sizeof(T) == 2)
+    {
+        unsigned results[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            results[i] = pairOf(v[i * 2], v[i * 2 + 1], T{});
+        storeFragments(piece + placeInPiece(2, lane % 16, column + lane / 16 * 8), results);
+    }
+    else
+    {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            storeShort(piece + placeInPiece(1, lane / 4 + i % 2 * 8, column + i / 2 * 8 + lane % 4 * 2),
+                (unsigned short)bytesOf(v[i * 2], v[i * 2 + 1], T{}));
+    }
+}
+
+//! The same of sums; `bias`: where that of the thread's first columns is.
+static __device__ __forceinline__ void finishFragment(
+    LargeTilesParams const& p, Sum const (&low)[4], Sum const (&high)[4], unsigned bias, float const (&extra)[8], float (&v)[8])
+{
 #pragma unroll
     for (int h = 0; h < 2; ++h)
     {
-        Pack<float, 2> both{};
-        if (HAS_BIAS)
-            both = loadTwo(bias + h * 32);
+        float scales[2]{p.alpha, p.alpha}, terms[2]{};
+        if constexpr (IS_SCALED)
+        {
+            Pack<float, 4> const all = loadQuad(bias + h * 64);
+            scales[0] = all.v[0], terms[0] = all.v[1], scales[1] = all.v[2], terms[1] = all.v[3];
+        }
+        else if constexpr (HAS_BIAS)
+        {
+            Pack<float, 2> const both = loadTwo(bias + h * 32);
+            terms[0] = both.v[0], terms[1] = both.v[1];
+        }
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            v[h * 4 + i] = fmaf(h == 0 ? low[i] : high[i], p.alpha, both.v[i % 2]);
+            v[h * 4 + i] = fmaf((float)(h == 0 ? low[i] : high[i]), scales[i % 2], terms[i % 2]);
     }
     applyEpilogue(v, extra);
+    if (IS_ROUNDED && !IS_FOLDED)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-        results[i] = pairOf(v[i * 2], v[i * 2 + 1], Stored{});
+        for (int i = 0; i < 8; ++i)
+            v[i] *= p.outFactor;
 }
 
 static __device__ __forceinline__ void finishTile(
@@ -332,19 +493,17 @@ static __device__ __forceinline__ void finishTile(
                 waitForStores<SLOTS - 1>();
             meetWarp();
         }
-        unsigned const row = slots.at + slot * kSlotBytes + lane % 16 * 128;
+        unsigned const at0 = slots.at + slot * kSlotBytes;
 #pragma unroll
         for (int j = 0; j < 4; ++j)
         {
-            unsigned const place = row + ((j * 2 + lane / 16) ^ lane % 8) * 16;
-            unsigned extra[4] = {};
+            float extra[8] = {}, v[8];
             if (HAS_EXTRA)
-                loadFragments(extra, place);
-            unsigned results[4];
+                loadExtra<Extra>(at0 + kExtraAt, j * 16, p.extraFactor, extra);
             int const n = c * 8 + j * 2;
             finishFragment(p, d[piece / kAcross][n], d[piece / kAcross][n + 1],
-                slots.bias + (n * 8 + lane % 4 * 2) * 4, extra, results);
-            storeFragments(place, results);
+                slots.bias + (n * 8 + lane % 4 * 2) * (IS_SCALED ? 8 : 4), extra, v);
+            storeResults<Stored>(at0, j * 16, v);
         }
         publishPieces();
         meetWarp();
@@ -367,7 +526,7 @@ TENON_KERNEL(largeTiles, LargeTilesParams)
         return;
     unsigned const warp = threadIdx.x / 32;
     Slots slots{warp * SLOTS * kSlotBytes, kBiases + warp * kBiasBytes, 0, 0};
-    int const warpRow = (TAKES_TURNS ? 0 : group * 64) + threadIdx.x % 128 / 32 * 16;
+    int const warpRow = (TAKES_TURNS ? 0 : group * kGroupRows) + threadIdx.x % 128 / 32 * 16;
     for (int tile = blockIdx.x + (TAKES_TURNS ? group * gridDim.x : 0); tile < p.tiles;
          tile += TAKES_TURNS ? 2 * gridDim.x : gridDim.x)
     {
@@ -386,7 +545,7 @@ TENON_KERNEL(largeTiles, LargeTilesParams)
 static __device__ __forceinline__ void finishTiles(
     LargeTilesParams const& p, Ring const& ring, Slots slots, int group, int first, int stride)
 {
-    int const warpRow = (TAKES_TURNS ? 0 : group * 64) + threadIdx.x % 128 / 32 * 16;
+    int const warpRow = (TAKES_TURNS ? 0 : group * kGroupRows) + threadIdx.x % 128 / 32 * 16;
     constexpr int kTurns = TAKES_TURNS ? 2 : 1;
     unsigned position = TAKES_TURNS ? group * p.steps : 0;
     giveTurn(0, group == 1 && first < p.tiles);
@@ -492,6 +651,18 @@ static __device__ __forceinline__ void gelusOf(float (&x)[N])
 }
 )"};
 
+//! The same where extras are pairs of the results' type.
+constexpr char kPairsText[]{R"(
+template <typename T = Stored>
+static __device__ __forceinline__ void applyEpilogue(float (&v)[8], unsigned const (&pairs)[4])
+{
+    float extra[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        extra[i] = widen(T{(unsigned short)(pairs[i / 2] >> i % 2 * 16)});
+    applyEpilogue(v, extra);
+}
+)"};
 } // namespace
 
 Result<std::string> largeEpilogueText(Epilogue const& epilogue)
@@ -513,30 +684,52 @@ Result<std::string> largeEpilogueText(Epilogue const& epilogue)
         functions +=
             TENON_TRY(printFunction(fmt::format("step{}", i), tape, std::vector(reals.size(), TapeKind::kReal)));
         calls +=
-            fmt::format("#pragma unroll\n    for (int i = 0; i < 8; ++i)\n"
-                        "        v[i] = step{}(v[i], widen(Stored{{(unsigned short)(extra[i / 2] >> i % 2 * 16)}}));\n",
-                i);
+            fmt::format("#pragma unroll\n    for (int i = 0; i < 8; ++i)\n        v[i] = step{}(v[i], extra[i]);\n", i);
     }
     return functions
-        + "static __device__ __forceinline__ void applyEpilogue(float (&v)[8], unsigned const (&extra)[4])\n{\n" + calls
-        + "}\n";
+        + "static __device__ __forceinline__ void applyEpilogue(float (&v)[8], float const (&extra)[8])\n{\n" + calls
+        + "}\n" + kPairsText;
+}
+
+int LargeTilesForm::fixedBytes() const noexcept
+{
+    constexpr int kWarps{8};
+    constexpr int kAlignment{1024};
+    constexpr int kBarriers{1024};
+    int const elements = LargeTile::kSlotRows * LargeTile::kSlotColumns;
+    int const result = isByte(type) ? 1 : 2;
+    int const other = !hasExtra || isByte(extra) == isByte(type) ? 0 : isByte(extra) ? 1 : 2;
+    int const bias = tile.columns * (isScaled() ? 8 : 4);
+    return kWarps * (tile.slots * elements * (result + other) + bias) + kBarriers + kAlignment;
+}
+
+int LargeTilesForm::stages() const noexcept
+{
+    constexpr int kShared{227 * 1024};
+    constexpr int kMost{16}; // For whose barriers there is room.
+    return std::min((kShared - fixedBytes()) / stageBytes(), kMost);
 }
 
 std::string largeTilesText(LargeTilesForm const& form)
 {
     LargeTile const& tile = form.tile;
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kLargeTilesParamsText;
-    text += fmt::format(
-        "typedef {} Stored;\n"
-        "constexpr int BN = {}, STAGES = {}, SLOTS = {};\n"
-        "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {};\n",
-        form.type, tile.columns, tile.stages, tile.slots, tile.takesTurns, form.isTurnedB, form.hasBias, form.hasExtra,
-        form.isWindowed);
+    text += fmt::format("typedef {} In;\ntypedef {} Sum;\ntypedef {} Stored;\ntypedef {} Extra;\ntypedef {} Bias;\n"
+                        "#define SUM_OPERAND(x) \"+{}\"(x)\n",
+        form.in, form.in == "signed char" ? "int" : "float", form.type, form.extra, form.bias,
+        form.in == "signed char" ? 'r' : 'f');
+    text += fmt::format("constexpr int BM = {}, BN = {}, STAGES = {}, SLOTS = {}, ROW_BYTES = {};\n"
+                        "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, "
+                        "IS_WINDOWED = {}, IS_SCALED = {};\n"
+                        "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n",
+        tile.rows, tile.columns, form.stages(), tile.slots, form.rowBytes, tile.takesTurns, form.isTurnedB,
+        form.hasBias, form.hasExtra, form.isWindowed, form.isScaled(), LargeTilesForm::isByte(form.type),
+        form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",
         kMeasuresText + std::string{copyEngineText()} + std::string{windowWalkText()}, kEmulatedText,
-        warpgroupProductText(form.type, tile.columns, form.isTurnedB), kPiecesText, kRingText, form.epilogue,
+        warpgroupProductText(form.in, tile.columns, form.isTurnedB), kPiecesText, kRingText, form.epilogue,
         kLargeFinishText, kElsewhereText);
     return wholeText(text);
 }

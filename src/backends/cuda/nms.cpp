@@ -3,6 +3,7 @@
 #include "layers/nms.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/sort_text.h"
 
 #include <algorithm>
 #include <bit>
@@ -54,29 +55,7 @@ static __device__ __forceinline__ bool overlaps(Box const& a, Box const& b, doub
     double const both = a.area() + b.area() - common;
     return both > 0.0 && common > threshold * both;
 }
-//! Ascending keys: falling scores, then class, then box.
-static __device__ __forceinline__ void sortKeys(u64* keys, i64 count)
-{
-    for (i64 width = 2; width <= count; width *= 2)
-        for (i64 distance = width / 2; distance > 0; distance /= 2)
-        {
-            for (i64 i = threadIdx.x; i < count; i += blockDim.x)
-            {
-                i64 const other = i ^ distance;
-                if (other <= i)
-                    continue;
-                u64 const a = keys[i];
-                u64 const b = keys[other];
-                if ((a > b) == ((i & width) == 0))
-                {
-                    keys[i] = b;
-                    keys[other] = a;
-                }
-            }
-            __syncthreads();
-        }
-}
-//! How many keys of an image there are, sorted.
+//! How many keys of an image there are, sorted: by falling scores, then class, then box.
 static __device__ __forceinline__ i64 collect(NMSParams const& p, i64 image, u64* keys)
 {
     __shared__ unsigned count;
@@ -97,13 +76,7 @@ static __device__ __forceinline__ i64 collect(NMSParams const& p, i64 image, u64
     }
     __syncthreads();
     i64 const all = count;
-    i64 padded = 1;
-    while (padded < all)
-        padded *= 2;
-    for (i64 i = all + threadIdx.x; i < padded; i += blockDim.x)
-        keys[i] = ~0ull;
-    __syncthreads();
-    sortKeys(keys, padded);
+    sortKeys(keys, all);
     return all < p.limit ? all : p.limit;
 }
 
@@ -288,7 +261,7 @@ class NMSKernel final : public LayerKernel
         if (!fits)
             return badArgument("the kernel of NMS takes row-major float32");
         Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(std::string{kNMSParamsText}
+            wholeText(std::string{kNMSParamsText} + kSortKeysText
                 + fmt::format("typedef {} Index;\n", TENON_TRY(storageOf(outputs[0].dtype))) + kNMSKernel)));
         auto step = std::make_shared<NMSStep>(
             params, TENON_TRY(module.function("selectBoxes")), TENON_TRY(module.function("writeBoxes")));

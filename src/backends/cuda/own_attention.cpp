@@ -2,6 +2,7 @@
 // warpgroups where the GPU has them and keys and values of a head fit into shared memory; else a warp per row.
 #include "backends/cuda/attention.h"
 #include "backends/cuda/matrix_text.h"
+#include "backends/cuda/stream_attention.h"
 #include "ir/host_tensor.h"
 
 #include <algorithm>
@@ -34,9 +35,10 @@ struct AttentionLaunch
 struct AttentionPlan
 {
     AttentionLaunch any;
-    std::optional<AttentionLaunch> wide; //!< For addresses that are multiples of 16.
-    uintptr_t maskAlignment{1};          //!< Of the mask's address, for `wide`.
-    int64_t offsets[3]{};                //!< Of q, k and v, in bytes.
+    std::optional<StreamAttention> stream{}; //!< For addresses that are multiples of 16, as `wide`.
+    std::optional<AttentionLaunch> wide;     //!< For addresses that are multiples of 16.
+    uintptr_t maskAlignment{1};              //!< Of the mask's address, for `wide`.
+    int64_t offsets[3]{};                    //!< Of q, k and v, in bytes.
 };
 
 class AttentionStep final : public CudaPrepared
@@ -53,6 +55,8 @@ class AttentionStep final : public CudaPrepared
         for (size_t i = 0; i < 3; ++i)
             all |= reinterpret_cast<uintptr_t>(begin(i));
         bool const isWide = mPlan.any.params.isWide != 0 && all % kAttentionAlignment == 0;
+        if (isWide && mPlan.stream)
+            return mPlan.stream->launch(at, begin(0), begin(1), begin(2));
         bool const hasMask = mPlan.any.params.mask != nullptr;
         bool const isMaskWide = !hasMask || reinterpret_cast<uintptr_t>(at.call.inputs[3]) % mPlan.maskAlignment == 0;
         AttentionLaunch const& chosen = isWide && isMaskWide && mPlan.wide ? *mPlan.wide : mPlan.any;
@@ -300,7 +304,7 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
     if (!kRealTypes.has(type) || output.layout != Layout::kLinear || operands.v.extents[3] > kMaxAttentionColumns
         || !isSmall(operands.q.extents[3]))
         return badArgument("the attention kernels take real numbers and up to {} columns", kMaxAttentionColumns);
-    if (tactic < 0 || (tactic >= kAttentionByGroups && !isByGroups(tactic) && !isOfWhole(tactic) && !isByHeads(tactic)))
+    if (!isAttentionTactic(tactic))
         return badArgument("tactic {} of attention", tactic);
     std::string mask = inputs.size() > 3 && inputs[3].present ? TENON_TRY(storageOf(inputs[3].dtype)) : std::string{};
     AttentionParams const params = attentionParams(layer, operands, inputs);
@@ -317,6 +321,10 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
         made.wide = TENON_TRY(planner.whole(params, kWholeWarps[tactic - kAttentionOfWhole]));
     if (fitsGroups && isByGroups(tactic) && params.scale >= 0.0F)
         made.wide = TENON_TRY(planner.groups(params, kGroupShapes[tactic - kAttentionByGroups]));
+    bool const seesAll = layer.causal == AttentionCausal::kNone && params.mask == nullptr;
+    if (fitsGroups && tactic == kAttentionByStream && seesAll && params.scale >= kLeastHeadScale
+        && operands.haveColumns(StreamShape::kColumns))
+        made.stream = TENON_TRY(StreamAttention::make(device, layer, operands, type));
     if (fitsGroups && isByHeads(tactic) && params.scale >= kLeastHeadScale)
     {
         bool const isMaskEven = liesEven(params);

@@ -42,6 +42,89 @@ TENON_KERNEL(convertFour, QuantizationParams) { convertAll<4>(p); }
 )"};
 
 constexpr int64_t kConverted{4}; //!< Elements of a pack.
+constexpr int64_t kAlike{16};    //!< Elements of an item of one scale.
+
+//! Of one scale, and no zero point: `count` times 16 elements, of which extents[0] are there. A product with the
+//! reciprocal, mended once, is the quotient; numbers far out of range are made nearer before, so that infinities stay
+//! what they are.
+constexpr char kAlikeText[]{R"(
+#ifdef TENON_EMULATED
+static inline unsigned bytesOf(float const (&x)[4], Fp8)
+{
+    unsigned all = 0;
+    for (int k = 0; k < 4; ++k)
+    {
+        Fp8 one;
+        put(one, x[k]);
+        all |= (unsigned)one.bits << 8 * k;
+    }
+    return all;
+}
+#else
+static __device__ __forceinline__ unsigned bytesOf(float const (&x)[4], Fp8)
+{
+    unsigned short low = 0, high = 0;
+#if __CUDA_ARCH__ >= 890
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(low) : "f"(x[1]), "f"(x[0]));
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(high) : "f"(x[3]), "f"(x[2]));
+#endif
+    return low | (unsigned)high << 16;
+}
+#endif
+//! Between 2^23 and 2^24 the last bits of a float are a whole number.
+static __device__ __forceinline__ unsigned bytesOf(float const (&x)[4], signed char)
+{
+    unsigned all = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+    {
+        unsigned const whole = toBits(fminf(fmaxf(x[k], -128.0f), 127.0f) + 12582912.0f);
+        all |= (x[k] == x[k] ? whole & 255u : 0u) << 8 * k;
+    }
+    return all;
+}
+static __device__ __forceinline__ float quotientOf(float x, float scale, float inverse)
+{
+    if (!(inverse > 0x1p-100f && inverse < 0x1p100f))
+        return x / scale;
+    float const near = fminf(fmaxf(x * inverse, -1024.0f), 1024.0f);
+    return fmaf(fmaf(-near, scale, x), inverse, near);
+}
+TENON_KERNEL(convertAlike, QuantizationParams)
+{
+    constexpr int kWords = 16 * (int)sizeof(In) / 16; // Of 16 bytes.
+    constexpr int kOfWord = 16 / (int)sizeof(In);
+    u64 const items = p.extents[0] / 16;
+    for (u64 item = firstItem(); item < items; item += itemStride())
+    {
+        Pack<In, kOfWord> in[kWords];
+#pragma unroll
+        for (int i = 0; i < kWords; ++i)
+            in[i] = ((Pack<In, kOfWord> const*)p.x)[item * kWords + i];
+        // While elements are on their way.
+        float const scale = widen(*(ScaleType const*)p.scale), inverse = 1.0f / scale;
+        Pack<unsigned, 4> out;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+        {
+            float four[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                four[k] = quotientOf(widen(in[(i * 4 + k) / kOfWord].v[(i * 4 + k) % kOfWord]), scale, inverse);
+            out.v[i] = bytesOf(four, Out{});
+        }
+        ((Pack<unsigned, 4>*)p.y)[item] = out;
+    }
+    u64 const left = items * 16 + firstItem();
+    if (left < p.extents[0])
+    {
+        float const scale = widen(*(ScaleType const*)p.scale), inverse = 1.0f / scale;
+        float const one[4]{quotientOf(widen(((In const*)p.x)[left]), scale, inverse)};
+        unsigned const bytes = bytesOf(one, Out{});
+        ((unsigned char*)p.y)[left] = (unsigned char)bytes;
+    }
+}
+)"};
 
 //! The element's arithmetic with its scale, and where scales belong.
 struct QuantizationForm
@@ -92,6 +175,14 @@ QuantizationParams quantizationParams(ScaleView const& view, Layout layout)
     return params;
 }
 
+//! Of elements in any order, all of which have one scale.
+KernelForm<QuantizationParams> alikeForm(QuantizationParams params, int64_t count, void* code)
+{
+    params.extents[0] = static_cast<uint64_t>(count);
+    params.count = static_cast<uint64_t>((count + kAlike - 1) / kAlike);
+    return {params, code, kWideBytes};
+}
+
 class QuantizationKernel final : public LayerKernel
 {
   public:
@@ -114,14 +205,18 @@ class QuantizationKernel final : public LayerKernel
         TensorType const types[]{{x.dtype, {}}, {inputs[1].dtype, {}}};
         Tape const tape = TENON_TRY(makeTape(form.body, {&types[0], &types[1]}, true));
         std::vector<TapeKind> const kinds{TENON_TRY(tapeKindOf(x.dtype)), TENON_TRY(tapeKindOf(inputs[1].dtype))};
+        bool const isAlike = isOfOneScale(inputs[1], out);
         Module const& module = *TENON_TRY(moduleOf(device(),
             wholeText(std::string{kQuantizationParamsText}
                 + fmt::format("typedef {} In;\ntypedef {} ScaleType;\ntypedef {} Out;\n", TENON_TRY(storageOf(x.dtype)),
                     TENON_TRY(storageOf(inputs[1].dtype)), TENON_TRY(storageOf(out.dtype)))
-                + TENON_TRY(printFunction("convert", tape, kinds)) + kQuantizationKernel)));
+                + TENON_TRY(printFunction("convert", tape, kinds)) + kQuantizationKernel
+                + (isAlike ? kAlikeText : ""))));
         narrow.code = TENON_TRY(module.function("convertOne"));
         std::optional<KernelForm<QuantizationParams>> wide;
-        if (narrow.params.extents[narrow.params.axes - 1] % kConverted == 0)
+        if (isAlike)
+            wide = alikeForm(narrow.params, volumeOf(x.extents), TENON_TRY(module.function("convertAlike")));
+        else if (narrow.params.extents[narrow.params.axes - 1] % kConverted == 0)
         {
             wide = narrow;
             wide->params.extents[narrow.params.axes - 1] /= kConverted;
@@ -135,6 +230,15 @@ class QuantizationKernel final : public LayerKernel
             params.scale = call.inputs[1];
             params.y = call.outputs[0];
         });
+    }
+
+  private:
+    //! Whether all elements are quantized alike, and zero stays zero.
+    bool isOfOneScale(TensorArg const& scale, TensorArg const& out) const
+    {
+        Result<Quantize> const layer = fieldsOf<Quantize>(args());
+        return args().layer == Quantize::kName && layer && layer->zeroPoint == 0 && volumeOf(scale.extents) == 1
+            && isQuantizedType(out.dtype);
     }
 };
 

@@ -431,7 +431,8 @@ constexpr Candidate rowsRow(std::string_view layer)
     return {.layer = layer, .name = "rows", .offers = offerRows, .build = buildRows};
 }
 
-constexpr Candidate kRowCandidates[]{rowsRow("SoftMax"), rowsRow("Normalization"), rowsRow("Reduce")};
+constexpr Candidate kRowCandidates[]{
+    rowsRow("SoftMax"), rowsRow("Normalization"), rowsRow("Reduce"), rowsRow("QuantizedNormalization")};
 constexpr CudaKernelEntry kRowKernels[]{{"rows", &loadLayerKernel<RowKernel>}};
 } // namespace
 

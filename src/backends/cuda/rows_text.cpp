@@ -152,7 +152,7 @@ Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inpu
     }
     for (size_t k = 0; k < rows.stages.size(); ++k)
     {
-        Tape const tape = TENON_TRY(makeTape(rows.stages[k], types));
+        Tape const tape = TENON_TRY(makeTape(rows.stages[k], types, true));
         text.functions += TENON_TRY(printFunction(fmt::format("stage{}", k), tape, text.kinds));
         TapeKind const kind = TENON_TRY(tapeKindOf(tape.resultType));
         if (kind == TapeKind::kTruth || (kind != TapeKind::kReal && rows.reductions[k].op == ExprOp::kMeanOver))
@@ -166,7 +166,7 @@ Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inpu
         text.kinds.push_back(kind);
         text.reduced.push_back(result.dtype);
     }
-    Tape const tape = TENON_TRY(makeTape(rows.result, types));
+    Tape const tape = TENON_TRY(makeTape(rows.result, types, true));
     text.functions += TENON_TRY(printFunction("result", tape, text.kinds));
     return text;
 }

@@ -84,6 +84,7 @@ struct alignas(64) TensorMap
 };
 enum TensorMapType : int
 {
+    kTensorMapByte = 0,
     kTensorMapHalf = 6,
     kTensorMapBfloat = 9,
 };
@@ -93,6 +94,7 @@ enum TensorMapInterleave : int
 };
 enum TensorMapSwizzle : int
 {
+    kTensorMapSwizzle64 = 2,
     kTensorMapSwizzle128 = 3,
 };
 enum TensorMapPromotion : int

@@ -153,6 +153,126 @@ size_t Replays::graphs() const
         std::ranges::count_if(mAll, [](auto const& each) { return each.second.executable != nullptr; }));
 }
 
+//! Puts launches into the stream that is recorded, and those of auxiliary streams, from one fence to the next, into
+//! streams beside it, which begin when all before the fence is over, and whose end what comes behind waits for.
+class Replays::Branches
+{
+  public:
+    Branches(Replays& own, CudaDevice const& device, Address stop, bool overlaps)
+        : mOwn{own},
+          mDevice{device},
+          mApi{device.api()},
+          mStop{stop},
+          mOverlaps{overlaps}
+    {
+    }
+    bool put(std::span<Launch const> launches)
+    {
+        for (size_t first = 0; first < launches.size();)
+        {
+            size_t last = first + 1;
+            while (last < launches.size() && !launches[last].isFence)
+                ++last;
+            if (!putRegion(launches.subspan(first, last - first)))
+                return false;
+            first = last;
+        }
+        return true;
+    }
+
+  private:
+    bool putRegion(std::span<Launch const> launches)
+    {
+        int32_t const own = launches.front().stream;
+        bool const isSplit = std::ranges::any_of(launches, [&](Launch const& each) { return each.stream != own; });
+        if (!isSplit)
+            return std::ranges::all_of(
+                launches, [&](Launch const& each) { return putStep(each, mOwn.mStream, mHasOne); });
+        std::vector<bool> isUsed;
+        for (Launch const& each : launches)
+        {
+            auto const at = static_cast<size_t>(each.stream);
+            isUsed.resize(std::max(isUsed.size(), at + 1));
+            isUsed[at] = true;
+        }
+        std::vector<bool> hasOne(isUsed.size(), false);
+        hasOne[0] = mHasOne;
+        bool isWhole = mOwn.makeStreams(mApi, isUsed.size()) && begin(isUsed);
+        for (size_t i = 0; i < launches.size() && isWhole; ++i)
+        {
+            auto const at = static_cast<size_t>(launches[i].stream);
+            bool before = hasOne[at];
+            isWhole = putStep(launches[i], at == 0 ? mOwn.mStream : mOwn.mAux[at - 1], before);
+            hasOne[at] = before;
+        }
+        mHasOne = false; // The next one waits for several.
+        return isWhole && end(isUsed);
+    }
+    //! `hasOne`: whether another step stands right in front in the stream, for the next one: it may overlap with it.
+    bool putStep(Launch const& launch, void* stream, bool& hasOne)
+    {
+        CudaCall const call{mDevice, mApi, stream, launch.call, mStop, mOverlaps && hasOne};
+        hasOne = true;
+        return static_cast<bool>(cudaPrepared(*launch.prepared).launch(call));
+    }
+    bool begin(std::vector<bool> const& isUsed)
+    {
+        bool done = mApi.cuEventRecord(mOwn.mEvents[0], mOwn.mStream) == kSuccess;
+        for (size_t at = 1; at < isUsed.size(); ++at)
+            if (isUsed[at])
+                done = done && mApi.cuStreamWaitEvent(mOwn.mAux[at - 1], mOwn.mEvents[0], 0) == kSuccess;
+        return done;
+    }
+    bool end(std::vector<bool> const& isUsed)
+    {
+        bool done{true};
+        for (size_t at = 1; at < isUsed.size(); ++at)
+            if (isUsed[at])
+                done = done && mApi.cuEventRecord(mOwn.mEvents[at], mOwn.mAux[at - 1]) == kSuccess
+                    && mApi.cuStreamWaitEvent(mOwn.mStream, mOwn.mEvents[at], 0) == kSuccess;
+        return done;
+    }
+
+    Replays& mOwn;
+    CudaDevice const& mDevice;
+    DriverApi const& mApi;
+    Address mStop;
+    bool mOverlaps;
+    bool mHasOne{false}; //!< In the run's own stream.
+};
+
+bool Replays::makeStreams(DriverApi const& api, size_t count)
+{
+    while (mAux.size() + 1 < count)
+    {
+        void* stream{nullptr};
+        if (api.cuStreamCreate(&stream, kStreamNonBlocking) != kSuccess)
+            return false;
+        mAux.push_back(stream);
+    }
+    while (mEvents.size() < count)
+    {
+        void* event{nullptr};
+        if (api.cuEventCreate(&event, kEventDisableTiming) != kSuccess)
+            return false;
+        mEvents.push_back(event);
+    }
+    return true;
+}
+
+void Replays::dropStreams(DriverApi const& api)
+{
+    if (mStream != nullptr)
+        static_cast<void>(api.cuStreamDestroy_v2(mStream));
+    mStream = nullptr;
+    for (void* const stream : mAux)
+        static_cast<void>(api.cuStreamDestroy_v2(stream));
+    mAux.clear();
+    for (void* const event : mEvents)
+        static_cast<void>(api.cuEventDestroy_v2(event));
+    mEvents.clear();
+}
+
 void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launches, Address stop, bool overlaps)
 {
     DriverApi const& api = device.api();
@@ -160,21 +280,15 @@ void* Replays::recorded(CudaDevice const& device, std::span<Launch const> launch
         mStream = nullptr;
     if (mStream == nullptr || api.cuStreamBeginCapture_v2(mStream, kCaptureRelaxed) != kSuccess)
         return nullptr;
-    bool isWhole{true};
-    for (size_t i = 0; i < launches.size() && isWhole; ++i)
-        isWhole = static_cast<bool>(cudaPrepared(*launches[i].prepared)
-                                        .launch({device, api, mStream, launches[i].call, stop, overlaps && i > 0}));
+    bool const isWhole = Branches{*this, device, stop, overlaps}.put(launches);
     void* graph{nullptr};
     bool const isOver = api.cuStreamEndCapture(mStream, &graph) == kSuccess && graph != nullptr;
     if (isOver && isWhole)
         return graph;
     if (graph != nullptr)
         static_cast<void>(api.cuGraphDestroy(graph));
-    if (!isOver) // It may be captured for ever.
-    {
-        static_cast<void>(api.cuStreamDestroy_v2(mStream));
-        mStream = nullptr;
-    }
+    if (!isOver) // They may be captured for ever.
+        dropStreams(api);
     return nullptr;
 }
 

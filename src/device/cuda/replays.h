@@ -13,6 +13,7 @@ namespace tenon::cuda
 //! The steps' own numbers, and all addresses that they are launched with.
 using ReplayKey = std::vector<uint64_t>;
 
+//! Launches from one fence to the next that have streams of their own are branches of the graph, side by side.
 //! Launches are known by what is in them, whichever frame they stand in: the first time they are launched one by one,
 //! which loads what is loaded late; the second time they are recorded; from then on they are one graph. Where the same
 //! steps come with other addresses again and again, a graph of theirs is recorded anew and patched.
@@ -57,6 +58,11 @@ class Replays
     //! What the steps have with other addresses, where these are many: the one to patch.
     All::iterator oldestOf(uint64_t steps);
     void makeRoom(CudaDevice const& device);
+    //! What puts launches into the streams that are recorded.
+    class Branches;
+    //! For so many streams with the run's own; false: there are fewer.
+    bool makeStreams(DriverApi const& api, size_t count);
+    void dropStreams(DriverApi const& api);
     //! The launches as a graph; null where they cannot be recorded.
     void* recorded(CudaDevice const& device, std::span<Launch const> launches, Address stop, bool overlaps);
     bool make(CudaDevice const& device, Replay& replay, std::span<Launch const> launches, Address stop, bool overlaps);
@@ -66,8 +72,10 @@ class Replays
     mutable std::mutex mMutex; //!< Of all that follows, and of launches: a graph is not launched twice at once.
     All mAll;
     uint64_t mUses{0};
-    ReplayKey mKey;         //!< Of the launches at hand.
-    void* mStream{nullptr}; //!< What is recorded stands there.
+    ReplayKey mKey;             //!< Of the launches at hand.
+    void* mStream{nullptr};     //!< What is recorded stands there.
+    std::vector<void*> mAux;    //!< Streams of branches that are recorded beside it, by number from 1 on.
+    std::vector<void*> mEvents; //!< Where branches begin, and by number where they end.
 };
 
 } // namespace tenon::cuda

@@ -89,6 +89,36 @@ class BatchedNms final : public TableBody<BatchedNms<isOlder>, 2, 4>
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        std::vector<Id> inputs(ports.values.begin(), ports.values.end());
+        for (int32_t const axis : {0, 1})
+            sketch.requireSame(inputs[0], axis, inputs[1], axis);
+        sketch.requireExtent(inputs[0], 2, mShare == 1 ? 1 : mClasses);
+        sketch.requireExtent(inputs[0], 3, 4);
+        sketch.requireExtent(inputs[1], 2, mClasses);
+        if (ports.in[1].dims.nbDims == 4)
+            sketch.requireExtent(inputs[1], 3, 1);
+        inputs[0] = sketch.reshape(sketch.cast(inputs[0], DataType::kFLOAT), {0, 0, mShare == 1 ? 1 : mClasses, 4});
+        inputs[1] = sketch.reshape(sketch.cast(inputs[1], DataType::kFLOAT), {0, 0, mClasses});
+        std::vector<Id> out = sketch.selectBoxes({.isByClass = true,
+                                                     .scoreThreshold = mScoreThreshold,
+                                                     .overlapThreshold = mOverlapThreshold,
+                                                     .candidates = mTopK,
+                                                     .most = mKeep,
+                                                     .background = mBackground,
+                                                     .emptyClass = -1,
+                                                     .clips = mClips == 1,
+                                                     .arePixels = mIsNormalized == 0,
+                                                     .haveOneInCommon = mIsCaffe == 1},
+            inputs);
+        if constexpr (isOlder)
+            out[0] = sketch.reshape(out[0], {0});
+        for (size_t const i : {1, 2, 3})
+            out[i] = sketch.cast(out[i], ports.out[i].type);
+        return {std::move(out), {}};
+    }
 
   private:
     ClassSuppression suppression(std::span<PluginTensorDesc const> in) const noexcept

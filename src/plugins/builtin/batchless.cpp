@@ -217,6 +217,11 @@ IPluginV2* makeBatchless(StockPlugin const& kind, BodyPtr body, std::string name
     return plugin.release();
 }
 
+BodyPtr bodyOfBatchless(nvinfer1::IPluginV2 const& plugin) noexcept
+{
+    return static_cast<Batchless const&>(plugin).sharedBody();
+}
+
 std::string differsFrom(
     nvinfer1::IPluginV2 const& plugin, std::span<PluginTensorDesc const> ports, int32_t inputs, int32_t batch)
 {

@@ -16,6 +16,9 @@ ConfiguredPorts takePorts(std::vector<PluginField>& fields);
 //! Over a body whose ports have the batch in front.
 nvinfer1::IPluginV2* makeBatchless(StockPlugin const& kind, BodyPtr body, std::string nameSpace, ConfiguredPorts ports);
 
+//! The body of what makeBatchless() has made.
+BodyPtr bodyOfBatchless(nvinfer1::IPluginV2 const& plugin) noexcept;
+
 //! Of a batchless generation. Empty where the plugin is not a stock one, or is configured for these ports of the
 //! batch's size: a plan may lie about the ports that it stores. Otherwise what differs. Dims have the batch in front.
 std::string differsFrom(

@@ -14,6 +14,15 @@ inline bool isRows(Dims const& dims, int64_t sequence, int64_t batch, int64_t le
     return hasExtents(dims, {sequence, batch, length, 1, 1});
 }
 
+//! The same of a value of a sketch.
+inline void requireRows(LayerSketch& sketch, LayerSketch::Id rows, int64_t length)
+{
+    constexpr int32_t kLength{2};
+    sketch.requireExtent(rows, kLength, length);
+    for (int32_t const axis : {3, 4})
+        sketch.requireExtent(rows, axis, 1);
+}
+
 //! Of `type_id`: 0 is float32, 1 is float16.
 inline DataType typeOf(int32_t typeId) noexcept
 {

@@ -65,6 +65,14 @@ class CustomFc final : public Body
             return 0;
         });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        LayerSketch::Id const x = ports.values[0];
+        requireRows(sketch, x, depth());
+        LayerSketch::Id const weights = sketch.numbers("W", {1, depth(), mColumns}, mWeights, ports.in[0].type);
+        LayerSketch::Id const y = sketch.product(sketch.reshape(x, {0, 0, depth()}), weights, false, 1.0F);
+        return {{sketch.reshape(y, {0, 0, mColumns, 1, 1})}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"out_dims", &mColumns, PluginFieldType::kINT32, 1}, {"type_id", &mType, PluginFieldType::kINT32, 1},

@@ -86,6 +86,39 @@ class DisentangledAttention final : public Body
             return 0;
         });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        int64_t const length = ports.in[0].dims.d[1];
+        int64_t const width = 2 * int64_t{mSpan};
+        constexpr int64_t kLongest{4096}; // Tables of places are as large as two scores.
+        if (length < 1 || length > kLongest || ports.in[0].dims.d[2] != length)
+            return {{}, "the length is not known before it runs, or above 4096"};
+        for (Id const table : {ports.values[1], ports.values[2]})
+        {
+            sketch.requireSame(table, 0, ports.values[0], 0);
+            sketch.requireExtent(table, 1, length);
+            sketch.requireExtent(table, 2, width);
+        }
+        std::vector<int32_t> ofRows;
+        std::vector<int32_t> ofColumns;
+        for (int64_t j = 0; j < length; ++j)
+            for (int64_t k = 0; k < length; ++k)
+            {
+                ofRows.push_back(static_cast<int32_t>(j * width + bucketOf(j - k)));
+                ofColumns.push_back(static_cast<int32_t>(k * width + bucketOf(j - k)));
+            }
+        auto const picked = [&](size_t input, char const* name, std::vector<int32_t> const& places) {
+            Id const rows = sketch.reshape(ports.values[input], {0, length * width});
+            Id const found = sketch.gather(rows, sketch.integers(name, {length * length}, places), 1);
+            return sketch.reshape(found, {0, length, length});
+        };
+        auto const wide = [](int32_t input) { return tenon::cast(Expr::input(input), DataType::kFLOAT); };
+        Expr const sum = (wide(0) + wide(1) + wide(2)) * Expr{static_cast<double>(mFactor)};
+        return {{sketch.elements(tenon::cast(sum, ports.in[0].type),
+                    {ports.values[0], picked(1, "places in rows", ofRows), picked(2, "places in columns", ofColumns)})},
+            {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"span", &mSpan, PluginFieldType::kINT32, 1}, {"factor", &mFactor, PluginFieldType::kFLOAT32, 1}};

@@ -156,6 +156,46 @@ class EfficientNms final
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        Dims const& boxes = ports.in[0].dims;
+        int64_t const classes = ports.in[1].dims.d[2];
+        if (form == NmsForm::kOnnx)
+            return {{}, "its indices are those of all images, one behind the other"};
+        if (classes < 0 || (boxes.nbDims == 4 && boxes.d[2] != 1 && boxes.d[2] != classes))
+            return {{}, "the number of classes is not known before it runs"};
+        std::vector<Id> inputs(ports.values.begin(), ports.values.end());
+        for (int32_t const axis : {0, 1})
+            sketch.requireSame(inputs[0], axis, inputs[1], axis);
+        sketch.requireExtent(inputs[0], boxes.nbDims - 1, 4);
+        if (ports.in[1].dims.nbDims == 4)
+            sketch.requireExtent(inputs[1], 3, 1);
+        if (inputs.size() == 3) // For one image or for all of them, which the layer looks at itself.
+            sketch.requireSame(inputs[2], 1, inputs[1], 1);
+        for (Id& each : inputs)
+            each = sketch.cast(each, DataType::kFLOAT);
+        if (boxes.nbDims == 3)
+            inputs[0] = sketch.reshape(inputs[0], {0, 0, 1, 4});
+        if (ports.in[1].dims.nbDims == 4)
+            inputs[1] = sketch.reshape(inputs[1], {0, 0, 0});
+        std::vector<Id> out = sketch.selectBoxes({.areCentres = mCoding == 1,
+                                                     .scoreThreshold = mScoreThreshold,
+                                                     .overlapThreshold = mOverlapThreshold,
+                                                     .candidates = kMaxCandidates,
+                                                     .most = mostOf(ports.in),
+                                                     .mostOfClass = mMostOfClass,
+                                                     .background = mBackground,
+                                                     .areLogits = mIsLogit == 1,
+                                                     .isAgnostic = mIsAgnostic == 1,
+                                                     .clips = mClips == 1},
+            inputs);
+        if (form == NmsForm::kTensorFlowBatchless)
+            out[0] = sketch.reshape(out[0], {0});
+        for (size_t const i : {1, 2})
+            out[i] = sketch.cast(out[i], ports.out[i].type);
+        return {std::move(out), {}};
+    }
 
   private:
     static constexpr int64_t kIndices{3}; //!< Image, class and box.

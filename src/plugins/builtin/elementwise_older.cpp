@@ -40,6 +40,17 @@ class Elementwise : public Body
     }
 
   protected:
+    //! Computed in float32; input 1, if any, is a value of the sketch.
+    static SketchedLayers inFloats(
+        LayerSketch& sketch, SketchedPorts const& ports, Expr const& expr, LayerSketch::Id more = -1)
+    {
+        DataType const type = ports.in[0].type;
+        Expr const wide = expr.compose({tenon::cast(Expr::input(0), DataType::kFLOAT), Expr::input(1)});
+        std::vector<LayerSketch::Id> inputs{ports.values[0]};
+        if (more >= 0)
+            inputs.push_back(more);
+        return {{sketch.elements(type == DataType::kFLOAT ? expr : tenon::cast(wide, type), inputs)}, {}};
+    }
     //! `value(x, i)` of each element.
     template <typename Value>
     static int32_t each(StockRun const& run, Value const& value)
@@ -67,6 +78,11 @@ class LeakyRelu final : public Elementwise
     {
         return each(run, [&](float x, int64_t) { return x < 0.0F ? x * mSlope : x; });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Expr const x = Expr::input(0);
+        return inFloats(sketch, ports, select(x < Expr{0.0}, x * Expr{static_cast<double>(mSlope)}, x));
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"negSlope", &mSlope, PluginFieldType::kFLOAT32, 1}};
@@ -92,6 +108,14 @@ class Clip final : public Elementwise
     int32_t run(StockRun const& run) const override
     {
         return each(run, [&](float x, int64_t) { return std::min(std::max(x, mLeast), mMost); });
+    }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Expr const x = Expr::input(0);
+        Expr const least{static_cast<double>(mLeast)};
+        Expr const most{static_cast<double>(mMost)};
+        Expr const raised = select(x < least, least, x); // What is no number stays so.
+        return inFloats(sketch, ports, select(most < raised, most, raised));
     }
     std::vector<PluginField> fields() const override
     {
@@ -133,13 +157,34 @@ class Gelu final : public Elementwise
     }
     int32_t run(StockRun const& run) const override
     {
-        constexpr float kRootOfTwoByPi{0.7978845608028654F};
-        constexpr float kCubic{0.044715F};
         auto const row = static_cast<int64_t>(mBias.size());
         return each(run, [&](float value, int64_t i) {
             float const x = value + (row == 0 ? 0.0F : mBias[static_cast<size_t>(i % row)]);
             return 0.5F * x * (1.0F + std::tanh(kRootOfTwoByPi * (x + kCubic * x * x * x)));
         });
+    }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Dims const& dims = ports.in[0].dims;
+        auto const length = static_cast<int64_t>(mBias.size());
+        int32_t const last = dims.nbDims == 5 ? 2 : dims.nbDims - 1;
+        LayerSketch::Id bias{-1};
+        Expr x = Expr::input(0);
+        if (length > 0)
+        {
+            if (last < 0)
+                return {{}, "a single number has no row of biases"};
+            sketch.requireExtent(ports.values[0], last, length);
+            for (int32_t axis = last + 1; axis < dims.nbDims; ++axis)
+                sketch.requireExtent(ports.values[0], axis, 1);
+            std::vector<int64_t> extents(static_cast<size_t>(dims.nbDims), 1);
+            extents[static_cast<size_t>(last)] = length;
+            bias = sketch.numbers("bias", extents, mBias, DataType::kFLOAT);
+            x = x + Expr::input(1);
+        }
+        Expr const half{0.5};
+        Expr const inner = Expr{double{kRootOfTwoByPi}} * (x + Expr{double{kCubic}} * x * x * x);
+        return inFloats(sketch, ports, half * x * (Expr{1.0} + tanh(inner)), bias);
     }
     std::vector<PluginField> fields() const override
     {
@@ -148,6 +193,9 @@ class Gelu final : public Elementwise
     }
 
   private:
+    static constexpr float kRootOfTwoByPi{0.7978845608028654F};
+    static constexpr float kCubic{0.044715F};
+
     int32_t mType{0};
     std::vector<float> mBias;
 };

@@ -124,7 +124,51 @@ class EmbLayerNorm final : public TableBody<EmbLayerNorm<form>, form == Embeddin
         });
     }
 
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        if (form != Embedding::kDense)
+            return {{}, "its sequences stand one behind the other"};
+        Id const ids = ports.values[0];
+        Id const mask = ports.values[2];
+        for (Id const other : {ports.values[1], mask})
+            for (int32_t const axis : {0, 1})
+                sketch.requireSame(other, axis, ids, axis);
+        auto const rows = [&](char const* name, std::vector<float> const& table, bool hasBatch) {
+            std::vector<int64_t> extents{rowsOf(table), hidden()};
+            if (hasBatch)
+                extents.insert(extents.begin() + 1, 1);
+            return sketch.numbers(name, extents, table, DataType::kFLOAT);
+        };
+        auto const row = [&](char const* name, std::vector<float> const& list) {
+            return sketch.numbers(name, {1, 1, hidden()}, list, DataType::kFLOAT);
+        };
+        sketch.requireValues(ids, 0, rowsOf(mTokens) - 1, kTokenOutside);
+        sketch.requireValues(ports.values[1], 0, rowsOf(mSegments) - 1, kSegmentOutside);
+        Id const segments = sketch.reshapeLike(ports.values[1], ids);
+        Id const positions = sketch.first(rows("position embeddings", mPositions, true), 0, ids, 0);
+        Expr const sum = Expr::input(0) + Expr::input(1) + Expr::input(2);
+        Id const embedded = sketch.elements(sum,
+            {sketch.gather(rows("word embeddings", mTokens, false), ids, 0),
+                sketch.gather(rows("token type embeddings", mSegments, false), segments, 0), positions});
+        Id const y = sketch.normalize(
+            embedded, row("gamma", mGamma), row("beta", mBeta), 0b100, static_cast<float>(kLayerNormEpsilon), 1);
+        Id const out = sketch.reshape(sketch.cast(y, typeOf(mIsHalf)), {0, 0, hidden(), 1, 1});
+        return {{out, tokensInFront(sketch, sketch.reshapeLike(mask, ids))}, {}};
+    }
+
   private:
+    static constexpr char const* kTokenOutside{"a token lies outside the word embeddings"};
+    static constexpr char const* kSegmentOutside{"a segment lies outside the token type embeddings"};
+
+    //! How many of each column stand in front of its first 0.
+    static LayerSketch::Id tokensInFront(LayerSketch& sketch, LayerSketch::Id mask)
+    {
+        Expr const isZero = apply(ExprOp::kEqual, {Expr::input(0), Expr::constant(0.0, DataType::kINT32)});
+        LayerSketch::Id const zeros = sketch.elements(tenon::cast(isZero, DataType::kINT32), {mask});
+        LayerSketch::Id const before = sketch.runningTotal(zeros, 0);
+        return sketch.total(sketch.elements(tenon::cast(isZero, DataType::kINT32), {before}), 0);
+    }
     static constexpr int64_t kMaskSize{12288}; //!< Of a sequence: for upstream's longest, 384.
 
     int64_t hidden() const noexcept
@@ -180,9 +224,9 @@ class EmbLayerNorm final : public TableBody<EmbLayerNorm<form>, form == Embeddin
         int64_t const token = run.input<int32_t>(0)[row];
         int64_t const segment = run.input<int32_t>(1)[row];
         if (token < 0 || token >= rowsOf(mTokens))
-            return failed("a token lies outside the word embeddings");
+            return failed(kTokenOutside);
         if (segment < 0 || segment >= rowsOf(mSegments))
-            return failed("a segment lies outside the token type embeddings");
+            return failed(kSegmentOutside);
         auto* const sum = static_cast<double*>(run.workspace);
         for (int64_t i = 0; i < hidden(); ++i)
         {

@@ -67,6 +67,21 @@ class GroupNormalization final : public Body
         }
         return 0;
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        Id const x = ports.values[0];
+        int32_t const rank = ports.in[0].dims.nbDims;
+        int64_t const channels = ports.in[0].dims.d[1];
+        if (channels < 0)
+            return {{}, "the number of channels is not known before it runs"};
+        std::vector<int64_t> extents(static_cast<size_t>(rank), 1);
+        extents[1] = channels;
+        Id const gamma = sketch.reshape(ports.values[1], extents);
+        Id const beta = sketch.reshape(ports.values[2], extents);
+        // One group is all channels, which are axis 1.
+        return {{sketch.normalize(x, gamma, beta, axesBehind(mGroups == 1 ? 1 : 2, rank), mEpsilon, mGroups)}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"eps", &mEpsilon, PluginFieldType::kFLOAT32, 1}, {"num_groups", &mGroups, PluginFieldType::kINT32, 1}};

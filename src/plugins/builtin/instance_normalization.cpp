@@ -62,6 +62,22 @@ class InstanceNormalization final : public Body
         }
         return 0;
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        LayerSketch::Id const x = ports.values[0];
+        int32_t const rank = ports.in[0].dims.nbDims;
+        auto const channels = static_cast<int64_t>(mScales.size());
+        sketch.requireExtent(x, 1, channels);
+        std::vector<int64_t> extents(static_cast<size_t>(rank), 1);
+        extents[1] = channels;
+        LayerSketch::Id const y = sketch.normalize(x, sketch.numbers("scales", extents, mScales, DataType::kFLOAT),
+            sketch.numbers("bias", extents, mBias, DataType::kFLOAT), axesBehind(2, rank), mEpsilon, 1);
+        if (mRelu == 0)
+            return {{y}, {}};
+        Expr const value = Expr::input(0);
+        Expr const scaled = value * Expr{static_cast<double>(mAlpha)};
+        return {{sketch.elements(select(value < Expr{0.0}, scaled, value), {y})}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"epsilon", &mEpsilon, PluginFieldType::kFLOAT32, 1},

@@ -76,6 +76,22 @@ class MultiscaleDeformableAttn final : public Body
             return 0;
         });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        LayerSketch::Id const values = ports.values[0];
+        LayerSketch::Id const points = ports.values[3];
+        LayerSketch::Id const weights = ports.values[4];
+        constexpr int32_t kLevels{3};
+        sketch.requireSame(ports.values[1], 0, points, kLevels);
+        sketch.requireExtent(ports.values[1], 1, 2);
+        sketch.requireSame(ports.values[2], 0, points, kLevels);
+        for (int32_t const axis : {0, 2})
+            sketch.requireSame(points, axis, values, axis);
+        sketch.requireExtent(points, 5, 2);
+        for (int32_t axis = 0; axis < kRanks[4]; ++axis)
+            sketch.requireSame(weights, axis, points, axis);
+        return {{sketch.attendToPoints({ports.values.begin(), ports.values.end()})}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {};

@@ -70,6 +70,20 @@ class Normalize final : public Body
         }
         return 0;
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        LayerSketch::Id const x = ports.values[0];
+        auto const count = static_cast<int64_t>(mWeights.size());
+        if (mIsShared == 0)
+            sketch.requireExtent(x, 1, count);
+        Expr const value = Expr::input(0);
+        LayerSketch::Id const sum =
+            sketch.totalOver(sketch.elements(value * value, {x}), mIsAcross == 1 ? 0b1110U : 0b0010U);
+        Expr const norm = sqrt(Expr::input(2) + Expr{static_cast<double>(mEpsilon)});
+        LayerSketch::Id const weights =
+            sketch.numbers("weights", {1, mIsShared == 1 ? 1 : count, 1, 1}, mWeights, DataType::kFLOAT);
+        return {{sketch.elements(value / norm * Expr::input(1), {x, weights, sum})}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {{"weights", mWeights.data(), PluginFieldType::kFLOAT32, static_cast<int32_t>(mWeights.size())},

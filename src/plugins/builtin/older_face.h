@@ -62,6 +62,10 @@ class OlderFace : public Interface
     {
         return mBody->outputType(index, {types, static_cast<size_t>(count)});
     }
+    BodyPtr const& sharedBody() const noexcept
+    {
+        return mBody;
+    }
 
   protected:
     //! All that the creator needs to make it again.

@@ -62,6 +62,19 @@ class Reorg final : public Moving<Reorg>
             && hasExtents(out[0].dims, {x.d[0], x.d[1] * stride * stride, x.d[2] / stride, x.d[3] / stride});
     }
 
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Dims const& x = ports.in[0].dims;
+        if (x.d[1] < 1 || x.d[2] < 1 || x.d[3] < 1)
+            return {{}, "extents of the image are not known before it runs"};
+        int64_t const stride{mStride};
+        int64_t const block = stride * stride;
+        LayerSketch::Id const parted =
+            sketch.reshape(ports.values[0], {0, x.d[1] / block, x.d[2], stride, x.d[3], stride});
+        LayerSketch::Id const turned = sketch.transpose(parted, {0, 3, 5, 1, 2, 4});
+        return {{sketch.reshape(turned, {0, x.d[1] * block, x.d[2] / stride, x.d[3] / stride})}, {}};
+    }
+
   private:
     friend Moving<Reorg>;
 
@@ -116,6 +129,23 @@ class ResizeNearest final : public Moving<ResizeNearest>
     {
         Dims const& x = in[0].dims;
         return x.nbDims == 4 && hasExtents(out[0].dims, {x.d[0], x.d[1], scaled(x.d[2]), scaled(x.d[3])});
+    }
+
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        LayerSketch::Id value = ports.values[0];
+        for (int32_t const axis : {2, 3})
+        {
+            int64_t const extent = ports.in[0].dims.d[axis];
+            if (extent < 1)
+                return {{}, "the image has no pixels"};
+            std::vector<int32_t> sources;
+            for (int64_t at = 0; at < scaled(extent); ++at)
+                sources.push_back(static_cast<int32_t>(source(at, extent)));
+            auto const count = static_cast<int64_t>(sources.size());
+            value = sketch.gather(value, sketch.integers("sources", {count}, sources), axis);
+        }
+        return {{value}, {}};
     }
 
   private:
@@ -191,6 +221,24 @@ class FlattenConcat final : public Moving<FlattenConcat>
                 return false;
         }
         return hasExtents(out[0].dims, {in[0].dims.d[0], sum, 1, 1});
+    }
+
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        std::vector<LayerSketch::Id> parts;
+        for (size_t i = 0; i < ports.in.size(); ++i)
+        {
+            Dims const& dims = ports.in[i].dims;
+            if (std::any_of(dims.d + 1, dims.d + dims.nbDims, [](int64_t extent) { return extent < 1; }))
+                return {{}, "extents of a sample are not known before it runs"};
+            parts.push_back(ports.values[i]);
+        }
+        for (size_t i = 0; i < parts.size(); ++i)
+        {
+            sketch.requireSame(parts[i], 0, ports.values[0], 0);
+            parts[i] = sketch.reshape(parts[i], {0, volume(ports.in[i].dims, 1, ports.in[i].dims.nbDims), 1, 1});
+        }
+        return {{parts.size() == 1 ? parts[0] : sketch.concatenate(parts, 1)}, {}};
     }
 
   private:

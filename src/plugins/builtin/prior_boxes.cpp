@@ -35,6 +35,32 @@ void writePriors(float* to, int64_t height, int64_t width, std::span<float const
         to = std::ranges::copy(variances, to).out;
 }
 
+//! What a body gives that reads no value of its inputs.
+SketchedLayers constantsOf(Body const& body, LayerSketch& sketch, SketchedPorts const& ports)
+{
+    auto const isKnown = [](PluginTensorDesc const& port) {
+        return std::all_of(port.dims.d, port.dims.d + port.dims.nbDims, [](int64_t extent) { return extent >= 0; });
+    };
+    if (!std::ranges::all_of(ports.in, isKnown) || !std::ranges::all_of(ports.out, isKnown))
+        return {{}, "its extents are not known before it runs"};
+    std::vector<std::vector<float>> values;
+    std::vector<void*> addresses;
+    for (PluginTensorDesc const& port : ports.out)
+        values.emplace_back(static_cast<size_t>(volume(port.dims)));
+    for (std::vector<float>& each : values)
+        addresses.push_back(each.data());
+    if (body.run({ports.in, ports.out, nullptr, addresses.data(), nullptr}) != 0)
+        return {{}, "it cannot be computed before it runs"};
+    SketchedLayers made;
+    for (size_t i = 0; i < values.size(); ++i)
+    {
+        Dims const& dims = ports.out[i].dims;
+        made.outputs.push_back(
+            sketch.numbers("boxes", {dims.d, dims.d + dims.nbDims}, values[i], nvinfer1::DataType::kFLOAT));
+    }
+    return made;
+}
+
 struct Size
 {
     float width;
@@ -125,6 +151,10 @@ class PriorBox final : public TableBody<PriorBox, 2, 1>
             writePriors(
                 run.output<float>(0) + sample * volume(run.out[0].dims, 1, 4), map.d[2], map.d[3], mVariances, write);
         return 0;
+    }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        return constantsOf(*this, sketch, ports);
     }
 
   private:
@@ -235,6 +265,10 @@ class GridAnchor final : public TableBody<GridAnchor<isRect>, 0, 0>
                     mVariances, write);
         }
         return 0;
+    }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        return constantsOf(*this, sketch, ports);
     }
 
   private:

@@ -147,7 +147,47 @@ class QkvToContext final : public TableBody<QkvToContext<form>, 1, 1>
         });
     }
 
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        if (isPacked())
+            return {{}, "its sequences stand one behind the other"};
+        Id const x = ports.values[0];
+        requireRows(sketch, x, int64_t{3} * mHidden);
+        int64_t const size = mHidden / mHeads;
+        // A head of a sample is a sample of one head, whose query, key and value lie side by side: no copy is needed.
+        Id const heads = sketch.reshape(x, {0, -1, 3, size});
+        auto const part = [&](int64_t which) {
+            return sketch.transpose(sketch.slice(heads, 2, which, 1), {1, 2, 0, 3});
+        };
+        auto const scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
+        Id const scores = sketch.product(part(0), part(1), true, scale);
+        Id const weights = mHasMask == 1 ? sketch.softMaxOrZero(sketch.sum(scores, maskOf(sketch, ports)), 3)
+                                         : sketch.softMax(scores, 3);
+        Id const context = sketch.transpose(sketch.product(weights, part(2), false, 1.0F), {2, 0, 1, 3});
+        return {{sketch.reshape(context, {0, -1, mHidden, 1, 1})}, {}};
+    }
+
   private:
+    static constexpr char const* kTooMany{"a number of tokens is beyond the sequence"};
+
+    //! 0 for keys that count, −∞ for others: [B * heads, 1, 1, S].
+    LayerSketch::Id maskOf(LayerSketch& sketch, SketchedPorts const& ports) const
+    {
+        LayerSketch::Id const x = ports.values[0];
+        LayerSketch::Id const tokens = ports.values[1];
+        DataType const type = ports.in[0].type;
+        sketch.requireSame(tokens, 0, x, 1);
+        sketch.requireValues(tokens, 0, 0, kTooMany, x, 0);
+        std::vector<float> const none(static_cast<size_t>(mHeads), 0.0F);
+        Expr const counts = Expr::input(0) < Expr::input(1);
+        Expr const hidden = Expr::constant(-INFINITY, type);
+        Expr const mask = select(counts, Expr::input(2), Expr::input(2) + hidden);
+        LayerSketch::Id const all = sketch.elements(mask,
+            {sketch.count(x, 0, 4, 3), sketch.reshape(tokens, {-1, 1, 1, 1}),
+                sketch.numbers("heads", {1, mHeads, 1, 1}, none, type)});
+        return sketch.reshape(all, {-1, 1, 1, 0});
+    }
     bool isPacked() const noexcept
     {
         return form == Attention::kInterleaved || mIsPacked == 1;
@@ -173,7 +213,7 @@ class QkvToContext final : public TableBody<QkvToContext<form>, 1, 1>
         {
             int64_t const tokens = mHasMask == 1 ? run.input<int32_t>(1)[b] : x.d[0];
             if (tokens < 0 || tokens > x.d[0])
-                return failed("a number of tokens is beyond the sequence");
+                return failed(kTooMany);
             attendAll<T>(run, x.d[0] * x.d[1], {b, x.d[1], x.d[0], tokens});
         }
         return 0;

@@ -80,6 +80,19 @@ class ScatterNd final : public Body
         }
         return 0;
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Dims const& indices = ports.in[1].dims;
+        int64_t const named = indices.nbDims < 1 ? -1 : indices.d[indices.nbDims - 1];
+        if (named < 1)
+            return {{}, "how many axes the indices name is not known before it runs"};
+        int32_t const slices = indices.nbDims - 1;
+        for (int32_t axis = 0; axis < slices; ++axis)
+            sketch.requireSame(ports.values[2], axis, ports.values[1], axis);
+        for (auto axis = static_cast<int32_t>(named), at = slices; axis < ports.in[0].dims.nbDims; ++axis, ++at)
+            sketch.requireSame(ports.values[2], at, ports.values[0], axis);
+        return {{sketch.scatterNd(ports.values[0], ports.values[1], ports.values[2])}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         return {};

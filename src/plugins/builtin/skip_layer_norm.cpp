@@ -114,6 +114,36 @@ class SkipLayerNorm final : public Body
             return runAll<int8_t>(run);
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        using Id = LayerSketch::Id;
+        Id const x = ports.values[0];
+        DataType const type = ports.in[0].type;
+        int32_t const rank = ports.in[0].dims.nbDims;
+        for (int32_t axis = 0; axis < rank; ++axis)
+            sketch.requireSame(ports.values[1], axis, x, axis);
+        if (mForm == Form::kRank5)
+            requireRows(sketch, x, mHidden);
+        // Sums as networks write them, which products in front take in; rows are the last axis.
+        bool const areRows = rank > 0 && ports.in[0].dims.d[rank - 1] == mHidden;
+        auto const rows = [&](Id value) {
+            return mForm == Form::kRank5 ? sketch.reshape(value, {0, 0, mHidden})
+                : areRows                ? value
+                                         : sketch.reshape(value, {-1, mHidden});
+        };
+        Id sum = sketch.sum(rows(x), rows(sketch.reshapeLike(ports.values[1], x)));
+        int32_t const last = mForm == Form::kRank5 ? 2 : areRows ? rank - 1 : 1;
+        std::vector<int64_t> extents(static_cast<size_t>(last), 1);
+        extents.push_back(mHidden);
+        if (!mBias.empty())
+            sum = sketch.sum(sum, sketch.numbers("bias", extents, mBias, type));
+        Id const y = sketch.normalize(sum, sketch.numbers("gamma", extents, mGamma, type),
+            sketch.numbers("beta", extents, mBeta, type), 1U << static_cast<uint32_t>(last),
+            static_cast<float>(kEpsilon), 1);
+        if (mForm == Form::kRank5)
+            return {{sketch.reshape(y, {0, 0, mHidden, 1, 1})}, {}};
+        return {{areRows ? y : sketch.reshapeLike(y, x)}, {}};
+    }
     std::vector<PluginField> fields() const override
     {
         std::vector<PluginField> all{{"beta", mBeta.data(), PluginFieldType::kFLOAT32, mHidden},

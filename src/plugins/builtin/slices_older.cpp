@@ -46,6 +46,18 @@ class BatchTile final : public TableBody<BatchTile, 2, 1>
             std::copy_n(run.input<float>(1), size, run.output<float>(0) + sample * size);
         return 0;
     }
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        Dims const& tile = ports.in[1].dims;
+        LayerSketch::Id const copies = ports.values[1]; // As the engine has made them.
+        sketch.requireSame(copies, 0, ports.values[0], 0);
+        if (tile.nbDims == 4)
+            return {{copies}, {}};
+        sketch.requireExtent(copies, 1, 1);
+        if (std::any_of(tile.d + 2, tile.d + tile.nbDims, [](int64_t extent) { return extent < 1; }))
+            return {{}, "its extents are not known before it runs"};
+        return {{sketch.reshape(copies, {0, tile.d[2], tile.d[3], tile.d[4]})}, {}};
+    }
 };
 
 //! The four corners of detections of six numbers.
@@ -78,6 +90,12 @@ class SpecialSlice final : public TableBody<SpecialSlice, 1, 1>
         for (int64_t i = volume(run.in[0].dims, 0, 2); i > 0; --i, from += kNumbers)
             to = std::copy_n(from, kCorners, to);
         return 0;
+    }
+
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        sketch.requireExtent(ports.values[0], 2, kNumbers);
+        return {{sketch.slice(ports.values[0], 2, 0, kCorners)}, {}};
     }
 
   private:
@@ -145,6 +163,19 @@ class Split final : public TableBody<Split, 1, 0>
                 }
             return 0;
         });
+    }
+
+    SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const override
+    {
+        sketch.requireExtent(ports.values[0], mAxis, std::accumulate(mLengths.begin(), mLengths.end(), int64_t{0}));
+        SketchedLayers made;
+        int64_t start{0};
+        for (int64_t const length : mLengths)
+        {
+            made.outputs.push_back(sketch.slice(ports.values[0], mAxis, start, length));
+            start += length;
+        }
+        return made;
     }
 
   private:

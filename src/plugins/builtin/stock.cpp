@@ -143,6 +143,10 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     {
         return clone();
     }
+    BodyPtr const& sharedBody() const noexcept
+    {
+        return mBody;
+    }
     PluginFieldCollection const* getFieldsToSerialize() noexcept override
     {
         mFields = mBody->fields();
@@ -338,6 +342,17 @@ bool isStock(IPluginV2 const* v2, IPluginV3 const* v3) noexcept
     void const* const functions = functionsOf(v2);
     return (v2 != nullptr && (functions == gOlderFace || functions == gBatchlessFace))
         || (v3 != nullptr && functionsOf(v3) == gNewerFace);
+}
+
+BodyPtr bodyBehind(IPluginV2 const* v2, IPluginV3 const* v3) noexcept
+{
+    if (v3 != nullptr)
+        return functionsOf(v3) == gNewerFace ? static_cast<Newer const*>(v3)->sharedBody() : nullptr;
+    if (v2 == nullptr || functionsOf(v2) == nullptr)
+        return nullptr;
+    if (functionsOf(v2) == gOlderFace)
+        return static_cast<Dynamic const*>(v2)->sharedBody();
+    return functionsOf(v2) == gBatchlessFace ? bodyOfBatchless(*v2) : nullptr;
 }
 
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/builtin/field_reader.h"
+#include "plugins/builtin/layer_sketch.h"
 
 #include "NvInfer.h"
 
@@ -46,6 +47,21 @@ struct StockRun
 
 //! A code other than 0, after the reason has been put where the engine's message takes it from.
 int32_t failed(char const* why) noexcept;
+
+//! The ports of a body that layers are to stand for: values of a graph, of the types and formats that were agreed.
+struct SketchedPorts
+{
+    std::span<PluginTensorDesc const> in; //!< Extents that are not known are −1.
+    std::span<PluginTensorDesc const> out;
+    std::span<LayerSketch::Id const> values; //!< Of inputs.
+};
+
+//! Outputs, or why there are none.
+struct SketchedLayers
+{
+    std::vector<LayerSketch::Id> outputs;
+    std::string why;
+};
 
 //! What one plugin computes. Immutable once made: faces clone it by sharing.
 class Body
@@ -96,6 +112,14 @@ class Body
     }
     //! 0, or another number when the values of inputs are wrong.
     virtual int32_t run(StockRun const& run) const = 0;
+    //! Layers that give what run() gives for all inputs that fit, and refuse the others: they stand for the plugin in
+    //! plans, on every device. `why` says what keeps it from that, before anything is written.
+    virtual SketchedLayers layers(LayerSketch& sketch, SketchedPorts const& ports) const
+    {
+        static_cast<void>(sketch);
+        static_cast<void>(ports);
+        return {{}, "no layers do its work"};
+    }
     //! All that a creator needs to make it again; valid as long as the body.
     virtual std::vector<PluginField> fields() const = 0;
 };
@@ -123,12 +147,20 @@ std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(
 
 //! Whether the object is a stock plugin, whose bodies work on memory of the host whatever the device is.
 bool isStock(nvinfer1::IPluginV2 const* v2, nvinfer1::IPluginV3 const* v3) noexcept;
+//! Its body; null where it is none.
+BodyPtr bodyBehind(nvinfer1::IPluginV2 const* v2, nvinfer1::IPluginV3 const* v3) noexcept;
 
 //! Every stock plugin.
 std::span<StockPlugin const> allStockPlugins();
 
 //! Whether these are the extents.
 bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexcept;
+
+//! Bits of the axes [first, rank).
+constexpr uint32_t axesBehind(int32_t first, int32_t rank) noexcept
+{
+    return (1U << static_cast<uint32_t>(rank)) - (1U << static_cast<uint32_t>(first));
+}
 
 //! Product of extents [first, last).
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept;

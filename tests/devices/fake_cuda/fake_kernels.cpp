@@ -255,7 +255,22 @@ TENON_FAKE_CUDA int cuFuncGetParamInfo(void* function, size_t index, size_t* off
     return kSuccess;
 }
 
-//! Of matrices and images with elements of two bytes; what emulated kernels read of a map is the address, extents from
+//! Bytes of an element of a type, 0: it is none that is known here; those of a box's rows that a swizzle exchanges.
+static unsigned elementBytes(int type)
+{
+    constexpr int kByte{0};
+    constexpr int kHalf{6};
+    constexpr int kBfloat{9};
+    return type == kByte ? 1 : type == kHalf || type == kBfloat ? 2 : 0;
+}
+static unsigned swizzledBytes(int swizzle)
+{
+    constexpr int kSwizzle64{2};
+    constexpr int kSwizzle128{3};
+    return swizzle == kSwizzle128 ? 128 : swizzle == kSwizzle64 ? 64 : 0;
+}
+
+//! Of matrices and images; what emulated kernels read of a map is the address, extents from
 //! the last axis on, and bytes from each to the next of all but the last axis.
 TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned rank, void* address,
     uint64_t const* extents, uint64_t const* strides, unsigned const* box, unsigned const* elementStrides,
@@ -264,13 +279,10 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
     TENON_FAKE_ENTER(cuTensorMapEncodeTiled);
     constexpr uint64_t kGrain{16};
     constexpr unsigned kMaxBox{256};
-    constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
-    constexpr int kHalf{6};
-    constexpr int kBfloat{9};
-    constexpr int kSwizzle128{3};
-    bool isRight = (rank == 2 || rank == 4) && (type == kHalf || type == kBfloat)
+    unsigned const bytes = elementBytes(type);
+    bool isRight = (rank == 2 || rank == 4) && bytes > 0 && box[0] * bytes == swizzledBytes(swizzle)
         && reinterpret_cast<uintptr_t>(address) % kGrain == 0 && reinterpret_cast<uintptr_t>(map) % 64 == 0
-        && box[0] == kSwizzled && interleave == 0 && swizzle == kSwizzle128;
+        && interleave == 0;
     for (unsigned axis = 0; isRight && axis < rank; ++axis)
         isRight = extents[axis] > 0 && box[axis] > 0 && box[axis] <= kMaxBox && elementStrides[axis] == 1
             && (axis + 1 == rank || strides[axis] % kGrain == 0);
@@ -283,7 +295,7 @@ TENON_FAKE_CUDA int cuTensorMapEncodeTiled(uint64_t* map, int type, unsigned ran
     return kSuccess;
 }
 
-//! Of images with elements of two bytes; what emulated kernels read of a map: engine_windows.cpp.
+//! Of images; what emulated kernels read of a map: engine_windows.cpp.
 TENON_FAKE_CUDA int cuTensorMapEncodeIm2col(uint64_t* map, int type, unsigned rank, void* address,
     uint64_t const* extents, uint64_t const* strides, int const* lowerCorner, int const* upperCorner, unsigned channels,
     unsigned pixels, unsigned const* elementStrides, int interleave, int swizzle, int, int)
@@ -292,15 +304,12 @@ TENON_FAKE_CUDA int cuTensorMapEncodeIm2col(uint64_t* map, int type, unsigned ra
     constexpr uint64_t kGrain{16};
     constexpr unsigned kRank{4};
     constexpr unsigned kMaxPixels{256};
-    constexpr unsigned kSwizzled{64}; // Elements of 128 bytes.
     constexpr unsigned kMaxStride{8};
-    constexpr int kHalf{6};
-    constexpr int kBfloat{9};
-    constexpr int kSwizzle128{3};
-    if (rank != kRank || (type != kHalf && type != kBfloat) || std::count(extents, extents + rank, 0U) != 0)
+    unsigned const bytes = elementBytes(type);
+    if (rank != kRank || bytes == 0 || std::count(extents, extents + rank, 0U) != 0)
         return kInvalidValue;
     bool isRight = reinterpret_cast<uintptr_t>(address) % kGrain == 0 && reinterpret_cast<uintptr_t>(map) % 64 == 0
-        && channels == kSwizzled && pixels > 0 && pixels <= kMaxPixels && interleave == 0 && swizzle == kSwizzle128;
+        && channels * bytes == swizzledBytes(swizzle) && pixels > 0 && pixels <= kMaxPixels && interleave == 0;
     for (unsigned axis = 0; axis < kRank - 1; ++axis)
         isRight = isRight && strides[axis] % kGrain == 0;
     for (unsigned axis = 0; axis < kRank; ++axis)

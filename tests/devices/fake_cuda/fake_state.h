@@ -46,9 +46,16 @@ struct UserObject
     int references{0};
 };
 
+//! What a captured call has put into a graph, and what must be over before it.
+struct Node
+{
+    Work work;
+    std::set<size_t> sources;
+};
+
 struct Graph
 {
-    std::vector<Work> works;
+    std::vector<Node> nodes; //!< Sources stand in front.
     std::vector<UserObject*> objects;
     bool isInvalid{false};
     int mode{0};
@@ -62,12 +69,16 @@ struct Stream
     uint64_t begun{0}; //!< Works ever put there.
     uint64_t done{0};
     std::shared_ptr<Graph> capture;
+    std::set<size_t> last; //!< Nodes that the next one of the stream comes behind.
+    bool hasJoined{false}; //!< Another stream's capture, by an event.
     bool isEnding{false};
     std::thread thread;
 };
 
 struct Event
 {
+    std::shared_ptr<Graph> capture; //!< Recorded in one: after these nodes.
+    std::set<size_t> last;
     uint64_t recorded{0};
     uint64_t done{0};
     double microseconds{0.0};

@@ -1,6 +1,7 @@
 // The fake driver: streams, events, captures and graphs. Each stream has a thread, which does its work in order.
 #include "devices/fake_cuda/fake_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -93,7 +94,8 @@ int put(Stream& stream, Touch touch, Work work)
     Work task = [touch, work = std::move(work)] { doWork(touch, work); };
     if (stream.capture != nullptr)
     {
-        stream.capture->works.push_back(std::move(task));
+        stream.capture->nodes.push_back({std::move(task), stream.last});
+        stream.last = {stream.capture->nodes.size() - 1};
         return stream.capture->isInvalid ? kCaptureInvalid : kSuccess;
     }
     std::vector<Mark> marks; // The legacy stream and those that block wait for each other.
@@ -153,6 +155,28 @@ int refusedInCapture(Stream& stream)
     return kCaptureUnsupported;
 }
 
+//! Streams that have joined a capture are out of it; false where it ends without what stands in one.
+bool letGo(Graph const& graph, std::set<size_t> const& last)
+{
+    std::set<size_t> reached;
+    std::vector<size_t> open{last.begin(), last.end()};
+    while (!open.empty())
+    {
+        size_t const node = open.back();
+        open.pop_back();
+        if (reached.insert(node).second)
+            open.insert(open.end(), graph.nodes[node].sources.begin(), graph.nodes[node].sources.end());
+    }
+    for (auto const& [handle, stream] : state().streams)
+        if (stream->capture.get() == &graph)
+        {
+            stream->capture = nullptr;
+            stream->hasJoined = false;
+            stream->last.clear();
+        }
+    return reached.size() == graph.nodes.size();
+}
+
 //! What a graph or an executable one holds; launches that are under way hold it, too.
 struct Executable
 {
@@ -168,7 +192,25 @@ struct Executable
     Executable(Executable const&) = delete;
     Executable& operator=(Executable const&) = delete;
 
+    //! In one of the orders that its edges allow: every second time those come first that were recorded last.
+    void run()
+    {
+        std::vector<bool> isDone(graph->nodes.size(), false);
+        bool const isTurned = launches++ % 2 == 1;
+        for (size_t count = 0; count < isDone.size(); ++count)
+        {
+            size_t next = isDone.size();
+            for (size_t i = 0; i < isDone.size() && (isTurned || next == isDone.size()); ++i)
+                if (!isDone[i]
+                    && std::ranges::all_of(graph->nodes[i].sources, [&](size_t each) { return isDone[each]; }))
+                    next = i;
+            graph->nodes[next].work();
+            isDone[next] = true;
+        }
+    }
+
     std::shared_ptr<Graph> graph;
+    int launches{0};
 };
 using ExecutablePtr = std::shared_ptr<Executable>;
 } // namespace
@@ -372,6 +414,8 @@ TENON_FAKE_CUDA int cuEventRecord(void* handle, void* streamHandle)
     auto const event = eventOf(handle);
     if (stream == nullptr || event == nullptr)
         return kInvalidHandle;
+    event->capture = stream->capture;
+    event->last = stream->last;
     if (stream->capture != nullptr)
         return kSuccess;
     uint64_t const number = ++event->recorded;
@@ -431,6 +475,15 @@ TENON_FAKE_CUDA int cuStreamWaitEvent(void* streamHandle, void* handle, unsigned
     auto const event = eventOf(handle);
     if (stream == nullptr || event == nullptr)
         return kInvalidHandle;
+    if (event->capture != nullptr)
+    {
+        if (stream->capture != nullptr && stream->capture != event->capture)
+            return kCaptureUnsupported;
+        stream->hasJoined = stream->hasJoined || stream->capture == nullptr;
+        stream->capture = event->capture;
+        stream->last.insert(event->last.begin(), event->last.end());
+        return kSuccess;
+    }
     uint64_t const number = event->recorded;
     return put(*stream, Touch::kHost, [=] {
         std::unique_lock inside{state().mutex};
@@ -469,6 +522,8 @@ TENON_FAKE_CUDA int cuStreamBeginCapture_v2(void* handle, int mode)
     if (stream == nullptr || reinterpret_cast<uintptr_t>(handle) <= 1 || stream->capture != nullptr)
         return kCaptureUnsupported;
     stream->capture = std::make_shared<Graph>();
+    stream->last.clear();
+    stream->hasJoined = false;
     stream->capture->mode = mode;
     return kSuccess;
 }
@@ -478,10 +533,11 @@ TENON_FAKE_CUDA int cuStreamEndCapture(void* handle, void** graph)
     TENON_FAKE_ENTER(cuStreamEndCapture);
     std::scoped_lock const lock{state().mutex};
     auto const stream = streamOf(handle);
-    if (stream == nullptr || stream->capture == nullptr)
+    if (stream == nullptr || stream->capture == nullptr || stream->hasJoined)
         return kCaptureInvalid;
     std::shared_ptr<Graph> captured = std::move(stream->capture);
     stream->capture = nullptr;
+    captured->isInvalid = !letGo(*captured, stream->last) || captured->isInvalid;
     if (captured->isInvalid)
     {
         for (UserObject* const object : captured->objects)
@@ -503,13 +559,13 @@ TENON_FAKE_CUDA int cuGraphInstantiateWithFlags(void** executable, void* graph, 
     return kSuccess;
 }
 
-//! The same works with other parameters, as far as a fake can tell: as many.
+//! The same works with other parameters, as far as a fake can tell: as many, and as they depend on each other.
 TENON_FAKE_CUDA int cuGraphExecUpdate_v2(void* executable, void* graph, void*)
 {
     TENON_FAKE_ENTER(cuGraphExecUpdate_v2);
     ExecutablePtr const& from = *static_cast<ExecutablePtr*>(graph);
     ExecutablePtr& to = *static_cast<ExecutablePtr*>(executable);
-    if (from->graph->works.size() != to->graph->works.size())
+    if (!std::ranges::equal(from->graph->nodes, to->graph->nodes, {}, &Node::sources, &Node::sources))
         return kUpdateFailed;
     for (UserObject* const object : from->graph->objects)
         ++object->references;
@@ -525,10 +581,7 @@ TENON_FAKE_CUDA int cuGraphLaunch(void* executable, void* handle)
     auto const stream = streamOf(handle);
     if (stream == nullptr)
         return kInvalidHandle;
-    return put(*stream, Touch::kHost, [held = *static_cast<ExecutablePtr*>(executable)] {
-        for (Work const& work : held->graph->works)
-            work();
-    });
+    return put(*stream, Touch::kHost, [held = *static_cast<ExecutablePtr*>(executable)] { held->run(); });
 }
 
 TENON_FAKE_CUDA int cuGraphExecDestroy(void* executable)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import tensorrt as trt
 import tritonclient.grpc as triton_grpc
+from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException
 
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
@@ -57,6 +58,22 @@ def test_a_client_that_is_gone_is_taken_out_of_the_queue(plan: pathlib.Path) -> 
             asked.cancel()
             server.wait_for("tenon_waiting", 0)
         assert server.metric("tenon_runs_total") == 0
+        assert server.infer([FULL])[0] == 200
+
+
+def test_a_client_that_has_asked_ahead_and_is_gone_is_seen_to_be(plan: pathlib.Path) -> None:
+    """What is behind the request that waits is not read, and so neither is the end of the connection."""
+    with hosted.Running(plan, *SLOW) as server:
+        for more in (
+            b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n",
+            head(len(BODY)) + BODY,
+            head(10**6) + b" " * 10**5,
+        ):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.sendall(head(len(BODY)) + BODY + more)
+                server.wait_for("tenon_waiting", 1)
+            server.wait_for("tenon_waiting", 0)
+        assert server.metric("tenon_runs_total") == 0 and server.metric("tenon_given_up_total") == 3
         assert server.infer([FULL])[0] == 200
 
 
@@ -209,6 +226,12 @@ def test_messages_of_grpc_that_lie_are_refused(served: hosted.Running) -> None:
         with pytest.raises(grpc.RpcError) as refused:
             ask(sent, timeout=hosted.PATIENCE)
         assert refused.value.code() == code, refused.value
+    other = service_pb2.ModelInferRequest(
+        model_name="small", inputs=[{"name": "x", "datatype": "FP32", "shape": [1, 8]}]
+    )
+    other.inputs[0].contents.int_contents.extend(range(8))
+    with pytest.raises(grpc.RpcError, match="input 'x' has int_contents, but FP32 comes in fp32_contents"):
+        ask(other.SerializeToString(), timeout=hosted.PATIENCE)
     channel.close()
     assert call(served).shape == (1, 4)
 

@@ -25,6 +25,7 @@ from tritonclient.grpc import service_pb2
 
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
 BODY = json.dumps({"inputs": [ONE]}).encode()
+IN_A_LONG_REGION = {"shared_memory_region": "r" * 10**6, "shared_memory_byte_size": 32}
 INFER = "/v2/models/small/infer"
 TENSOR = b"\x2a\x0d\x0a\x01x\x12\x04FP32\x1a\x02\x01\x08"  # An input of ModelInferRequest.
 CONTENT = b"\x3a\x20" + np.ones(8, np.float32).tobytes()
@@ -105,6 +106,11 @@ def is_right(answer: dict, x: np.ndarray) -> bool:
         (json.dumps({"inputs": [ONE], "outputs": [{"name": "z"}]}).encode(), "there is no output 'z'"),
         (json.dumps({"inputs": [ONE], "outputs": [{"name": "z" * 10**6}]}).encode(), "there is no output 'zzz"),
         (json.dumps({"inputs": [ONE | {"name": "z" * 10**6}]}).encode(), "there is no input 'zzz"),
+        (json.dumps({"inputs": [ONE], "outputs": [{"name": "y"}] * 2}).encode(), "output 'y' is asked for twice"),
+        (json.dumps({"inputs": [{"name": "z" * 10**6}]}).encode(), "there is no input 'zzz"),
+        (json.dumps({"inputs": [ONE | {"shape": ["8" * 10**6]}]}).encode(), "extents are whole numbers"),
+        (json.dumps({"inputs": [ONE | {"datatype": "F" * 10**6}]}).encode(), "input 'x' is FFF"),
+        (json.dumps({"inputs": [ONE | {"parameters": IN_A_LONG_REGION}]}).encode(), "no shared memory region 'rrr"),
         (json.dumps({"inputs": [ONE | {"shape": [-1, 8]}]}).encode(), "extents are whole numbers"),
         (json.dumps({"inputs": [ONE | {"shape": [1] * 10**5}]}).encode(), "input 'x' has 100000 axes"),
         (json.dumps({"inputs": [ONE | {"datatype": [1]}]}).encode(), "no 'datatype', or one of another type"),
@@ -371,6 +377,7 @@ def test_grpc_refuses_what_lies_and_goes_on(served: hosted.Running) -> None:
                 (),
             ),
             (good + b"\x32\x19\x0a\x01y\x12\x14\x0a\x0eclassification\x12\x02\x10\x03", invalid, ()),
+            (good + b"\x32\x03\x0a\x01y" * 2, invalid, ()),
             (good, exhausted, (("a", "b" * 100_000),)),
             (good, exhausted, tuple((f"key{number}", "value") for number in range(3000))),
         ):

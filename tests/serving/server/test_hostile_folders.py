@@ -14,6 +14,7 @@ import pytest
 import tensorrt as trt
 from tenon.serving import BadRequest
 from tenon.serving.server import shared
+from test_extensions import onnx_model
 
 ONE = {"name": "x", "datatype": "FP32", "shape": [1, 8], "data": [1.0] * 8}
 
@@ -70,7 +71,14 @@ def beyond_memory_in_batches(model: pathlib.Path, plan: pathlib.Path) -> None:
     (model / "config.toml").write_text("max_batch = 8")
 
 
+def of_a_profile_without_sense(model: pathlib.Path, plan: pathlib.Path) -> None:
+    (model / "1").mkdir(parents=True)
+    onnx_model(model / "1" / "model.onnx")
+    (model / "config.toml").write_text("[[profiles]]\nx = [[8, 8], [2, 8], [1, 8]]\n")
+
+
 LAYOUTS: dict[Callable, str] = {
+    of_a_profile_without_sense: "the shapes of input 'x' do not fit each other",
     beyond_memory: "the engine gave no execution context",
     beyond_memory_in_batches: "the engine gave no execution context",
     piped: "config.toml: not a plain file",

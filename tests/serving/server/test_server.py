@@ -185,6 +185,14 @@ def test_halves_come_and_go_as_binary_data(tmp_path: pathlib.Path, kind: trt.Dat
             np.testing.assert_array_equal(client.infer("small", [tensor]).as_numpy("y"), sent)
         status, answer = server.infer([numbers(datatype=datatype)])
         assert status == 400 and "binary data" in answer["error"]
+        # Nor do they go as JSON where no output is named.
+        head, raw = {**numbers(datatype=datatype), "parameters": {"binary_data_size": sent.nbytes}}, sent.tobytes()
+        del head["data"]
+        for outputs in ({}, {"outputs": []}, {"outputs": [{"name": "y"}]}):
+            text = json.dumps({"inputs": [head], **outputs}).encode()
+            length = {"Inference-Header-Content-Length": str(len(text))}
+            status, said, _ = server.ask("POST", "/v2/models/small/infer", text + raw, length)
+            assert status == 400 and b"ask for it as binary data" in said
 
 
 def test_nobody_is_let_in_without_the_token(tmp_path: pathlib.Path) -> None:
@@ -219,6 +227,24 @@ def test_a_replaced_plan_is_served_and_a_damaged_one_is_not(tmp_path: pathlib.Pa
         np.testing.assert_allclose(server.infer([numbers()])[1]["outputs"][0]["data"], 2 * np.array(first), rtol=1e-4)
         status, logged = server.stop()
         assert status == 0 and "the old one stays: [model 'small']" in logged
+
+
+def test_a_request_is_answered_by_the_plan_that_took_it(tmp_path: pathlib.Path) -> None:
+    plan = hosted.plan(tmp_path / "small.plan")
+    with hosted.Running(plan, "--max-batch", "16", "--max-wait-ms", "20000") as server:
+        for module, client in clients(server):
+            before = server.metric("tenon_reloads_total", outcome="done")
+            tensor = module.InferInput("x", [1, 8], "FP32")
+            tensor.set_data_from_numpy(X[:1])
+            with concurrent.futures.ThreadPoolExecutor(1) as threads:
+                asked = threads.submit(client.infer, "small", [tensor])
+                server.wait_for("tenon_waiting", 1)
+                hosted.plan(plan, trt.float16)
+                answer = asked.result()
+            server.wait_for("tenon_reloads_total", before + 1, outcome="done")
+            np.testing.assert_allclose(answer.as_numpy("y"), X[:1] @ hosted.WEIGHTS, rtol=1e-5)
+            hosted.plan(plan)
+            server.wait_for("tenon_reloads_total", before + 2, outcome="done")
 
 
 def test_sigterm_under_load_answers_what_was_accepted(tmp_path: pathlib.Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .fitting import free_memory
+from .memory import give_back_large_blocks
 from .turns import take_short_turns
 from .unhurried import Unhurried
 
@@ -237,6 +238,7 @@ async def serve(asked: argparse.Namespace) -> None:
         calls = rpc.Server(front, house, asked.host, asked.grpc_port, asked.max_connections)
         await calls.start()
     take_short_turns()
+    give_back_large_blocks()
     await until_ended(server, calls, front, house, asked.grace)
 
 

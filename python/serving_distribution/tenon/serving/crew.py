@@ -1,13 +1,14 @@
 """The threads of a pool and the queue that they empty: batches of requests that fit together, each in a lane."""
 
 import dataclasses
+import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from .answers import Outputs
+from .answers import Answer, Outputs
 from .errors import Closed, PoolError, QueueFull, RunFailed
 from .extents import Extents
 from .lane import Lane
@@ -18,7 +19,7 @@ from .waiting import Request, Waiting, gathered
 SIZES = 12  #: How many kinds of sizes are counted; the last has what is beyond the others.
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Counts:
     """What a pool has done since it began; times in seconds."""
 
@@ -26,12 +27,18 @@ class Counts:
     answered: int = 0
     failed: int = 0
     refused: int = 0  #: As the queue was full.
-    given_up: int = 0  #: Cancelled, or late.
+    given_up: int = 0  #: Cancelled, late, or in the queue of a pool that was closed without draining.
     runs: int = 0
     rows: int = 0
     queue_seconds: float = 0.0
     run_seconds: float = 0.0
     sizes: list[int] = dataclasses.field(default_factory=lambda: [0] * SIZES)  #: Runs of 1, 2, 3 to 4, 5 to 8 … rows.
+
+    def add(self, other: "Counts") -> None:
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            is_list = isinstance(own, list)
+            setattr(self, name, [a + b for a, b in zip(own, value, strict=True)] if is_list else own + value)
 
 
 class Crew:
@@ -49,6 +56,7 @@ class Crew:
     ) -> None:
         self.counts = Counts()
         self.is_closing = False
+        self._process = os.getpid()
         self._profiles, self._fills = profiles, fills
         self._is_batching, self._max_wait, self._room = is_batching, max_wait, room
         self._lock = threading.Condition()
@@ -71,6 +79,11 @@ class Crew:
                 raise RunFailed(f"lane {number + 1} of {count} has no thread: {error}") from None
 
     @property
+    def is_here(self) -> bool:
+        """False behind a fork: its threads are not here, and whoever held the lock does so for ever."""
+        return os.getpid() == self._process
+
+    @property
     def waiting(self) -> int:
         """How many requests are in the queue."""
         return self._waiting.count
@@ -80,24 +93,41 @@ class Crew:
         with self._lock:
             if self.is_closing:
                 raise Closed("the pool is closed")
-            if self._waiting.count >= self._room:
-                self.counts.given_up += self._waiting.drop_given_up(now)
-            if self._waiting.count >= self._room:
+            late = self._waiting.given_up(now) if self._waiting.count >= self._room else []
+            self.counts.given_up += len(late)
+            is_full, retry_after = self._waiting.count >= self._room, 0.0
+            if is_full:
                 self.counts.refused += 1
-                raise QueueFull(f"{self._room} requests wait already, as many as may", self._retry_after())
-            self.counts.requests += 1
-            self._waiting.add(request)
-            self._lock.notify()
+                retry_after = self._retry_after()
+            else:
+                self.counts.requests += 1
+                self._waiting.add(request)
+                self._lock.notify()
+        for each in late:
+            each.give_up(now)
+        if is_full:
+            raise QueueFull(f"{self._room} requests wait already, as many as may", retry_after)
+
+    def drop(self, key: Hashable, answer: Answer) -> None:
+        """Whoever waited for it has cancelled it: it leaves the queue, and its arrays are its caller's again."""
+        if not self.is_here:
+            return
+        with self._lock:
+            if not self._waiting.drop(key, answer):
+                return
+            self.counts.given_up += 1
+        answer.set_running_or_notify_cancel()
 
     def end(self, *, drain: bool = True) -> None:
         """Takes no more requests; threads end when those that wait are answered (`drain=False`: with Closed)."""
         with self._lock:
             self.is_closing = True
             dropped = [] if drain else self._waiting.all()
+            self.counts.given_up += len(dropped)
             self._lock.notify_all()
         for request in dropped:
             if request.answer.set_running_or_notify_cancel():
-                request.answer.set_exception(Closed("the pool was closed before the request's turn"))
+                request.end(Closed("the pool was closed before the request's turn"))
 
     def join(self) -> None:
         for thread in self.threads:
@@ -123,11 +153,12 @@ class Crew:
         if not batch:
             return False
         begun = time.monotonic()
-        alive = [request for request in batch if request.begins(begun)]
+        count = len(batch)
+        batch = [request for request in batch if request.begins(begun)]
         with self._lock:
-            self.counts.given_up += len(batch) - len(alive)
-        if alive:
-            self._answer(lane, alive, begun, clock)
+            self.counts.given_up += count - len(batch)
+        if batch:
+            self._answer(lane, batch, begun, clock)
         with self._lock:
             self._busy -= 1
         return True
@@ -137,9 +168,7 @@ class Crew:
         with self._lock:
             while True:
                 wait = 0.0 if self.is_closing else self._max_wait
-                before = self._waiting.cancelled
                 batch, delay = self._waiting.ready(time.monotonic(), wait)
-                self.counts.given_up += self._waiting.cancelled - before
                 if batch:
                     self._busy += 1
                     if self._waiting.count:
@@ -165,10 +194,7 @@ class Crew:
             self._learn(batch, clock.now() - start)
         self._count(batch, begun, runs, failed)
         for request, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                request.answer.set_exception(answer)
-            else:
-                request.answer.set_result(answer)
+            request.end(answer)
 
     @property
     def _is_pressed(self) -> bool:
@@ -217,7 +243,7 @@ def _alone(lane: Lane, request: Request) -> Outputs | Exception:
     try:
         return lane.run(request.profile, request.inputs)
     except PoolError as error:
-        return error
+        return error.with_traceback(None)  # Which would keep the request, and that its answer, and so on in a ring.
     except Exception as error:
         return RunFailed(f"{type(error).__name__}: {error}")
 

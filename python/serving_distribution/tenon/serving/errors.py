@@ -1,5 +1,12 @@
 """What a pool answers instead of outputs."""
 
+_SHOWN = 200  # Characters.
+
+
+def shown(words: str) -> str:
+    """A caller's words as an answer repeats them, who may have sent any number."""
+    return words if len(words) <= _SHOWN else f"{words[:_SHOWN]} … ({len(words)} characters)"
+
 
 class PoolError(RuntimeError):
     """Any refusal or failure of a pool."""

@@ -4,18 +4,18 @@ import _thread
 import asyncio
 import concurrent.futures
 import contextlib
+import functools
 import math
-import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Self
 
 import numpy as np
 import tenon
 
-from .answers import Answer, LoopAnswer, Outputs
+from .answers import Answer, LoopAnswer, Outputs, ThreadAnswer
 from .crew import Counts as Counts
 from .crew import Crew
 from .errors import BadRequest, Closed, DeadlineExceeded, PoolError
@@ -65,7 +65,6 @@ class Pool:
         self._max_batch = max_batch
         self._padding = dict(padding or {})
         fills = self._checked_padding()
-        self._process = os.getpid()
         lanes = [Lane(engine, self.outputs, max_output) for _ in range(contexts or contexts_that_fit(engine))]
         lanes[0].prepare(self.profiles[0])
         if max_batch > 1:
@@ -73,7 +72,7 @@ class Pool:
         self._crew = Crew(lanes, self.profiles, fills, is_batching=max_batch > 1, max_wait=max_wait, room=queue)
         self.counts = self._crew.counts
         self._crew.start()
-        weakref.finalize(self, _let_go, self._crew, self._process).atexit = False
+        weakref.finalize(self, _let_go, self._crew).atexit = False
 
     def submit(
         self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None
@@ -83,17 +82,18 @@ class Pool:
         BadRequest, QueueFull and Closed are raised here; the future gives the outputs, DeadlineExceeded when `timeout`
         seconds pass before the run begins, or RunFailed. Cancelling it takes the request out of the queue.
         """
-        answer: concurrent.futures.Future[Outputs] = concurrent.futures.Future()
+        answer = ThreadAnswer()
         self._queue(inputs, timeout, answer)
         return answer
 
     def _queue(self, inputs: Mapping[str, np.ndarray], timeout: float | None, answer: Answer) -> None:
-        if os.getpid() != self._process:
+        if not self._crew.is_here:
             raise Closed("the pool is another process's: what a fork has made has none of its threads")
         if timeout is not None and math.isnan(timeout):
             raise BadRequest("the timeout is no number of seconds")
         now = time.monotonic()
         request = self._request(inputs, now, None if timeout is None else now + timeout, answer)
+        answer.left = functools.partial(self._crew.drop, request.key)
         self._crew.add(request, now)
 
     def infer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
@@ -109,30 +109,43 @@ class Pool:
         except BaseException:  # Ctrl-C, for one: nobody waits for this any more.
             answer.cancel()
             raise
+        finally:
+            del answer  # Which has the error that is raised, and that this frame: a ring, and the inputs in it.
 
-    async def ainfer(self, inputs: Mapping[str, np.ndarray], *, timeout: float | None = None) -> Outputs:
-        """The same for asyncio; a task that is cancelled takes its request out of the queue."""
+    async def ainfer(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        *,
+        timeout: float | None = None,
+        lend: Callable[[], Callable[[], None]] | None = None,
+    ) -> Outputs:
+        """The same for asyncio; a task that is cancelled takes its request out of the queue.
+
+        Where it was given up while it ran, `lend` is called, and what that gives when nobody reads the inputs any more.
+        """
         answer = LoopAnswer()
         self._queue(inputs, timeout, answer)
         try:
             if timeout is None:
                 return await answer.future
-            return await asyncio.wait_for(answer.future, timeout)
+            async with asyncio.timeout(timeout):
+                return await answer.future
         except TimeoutError as late:
             if isinstance(late, PoolError):
                 raise
-            answer.cancel()
+            answer.give_up(lend)
             raise DeadlineExceeded(f"no answer within {timeout:g} s") from None
         except asyncio.CancelledError:
-            answer.cancel()
+            answer.give_up(lend)
             raise
+        finally:
+            del answer  # As above.
 
     def close(self, *, drain: bool = True) -> None:
         """Takes no more requests, answers those that wait (`drain=False`: with Closed) and ends the threads."""
-        if os.getpid() != self._process:
-            return  # Its threads are not here, and whoever held the lock at the fork does so for ever.
-        self._crew.end(drain=drain)
-        self._crew.join()
+        if self._crew.is_here:
+            self._crew.end(drain=drain)
+            self._crew.join()
 
     @property
     def waiting(self) -> int:
@@ -221,9 +234,9 @@ def _extremes(profile: Profile) -> list[Shapes]:
     return found
 
 
-def _let_go(crew: Crew, process: int) -> None:
+def _let_go(crew: Crew) -> None:
     """Of a pool that nobody has any more, in whichever thread that happens, and whatever lock it holds: so the crew's
     own is taken in another one."""
-    if os.getpid() == process and not crew.is_closing:
+    if crew.is_here and not crew.is_closing:
         with contextlib.suppress(RuntimeError):  # Where the interpreter ends its threads do so, too.
             _thread.start_new_thread(crew.end, ())

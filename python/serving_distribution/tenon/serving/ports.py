@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import tenon
 
-from .errors import BadRequest
+from .errors import BadRequest, shown
 
 Shape = tuple[int, ...]
 Shapes = dict[str, Shape]
@@ -146,7 +146,7 @@ def checked(ports: Mapping[str, Port], arrays: Mapping[str, np.ndarray]) -> dict
     """The arrays in the order of the ports, contiguous, or a BadRequest that names the input."""
     for name in arrays:
         if name not in ports:
-            raise BadRequest(f"there is no input '{name}'; the inputs are {_listed(ports)}")
+            raise BadRequest(f"there is no input '{shown(name)}'; the inputs are {_listed(ports)}")
     found = {}
     for name, port in ports.items():
         if name not in arrays:

@@ -2,15 +2,18 @@
 
 import collections
 import dataclasses
+import logging
 from collections.abc import Hashable, Mapping
 
 import numpy as np
 
-from .answers import Answer
+from .answers import Answer, Outputs
 from .company import Company
 from .errors import DeadlineExceeded
 from .extents import Extents
 from .ports import Profile, Shapes
+
+log = logging.getLogger("tenon.serving")
 
 
 @dataclasses.dataclass(eq=False)
@@ -33,26 +36,46 @@ class Request:
         return sum(value.size for value in self.inputs.values())
 
     def is_given_up(self, now: float) -> bool:
-        """Whether it was cancelled or its deadline has passed, which is answered here."""
-        if self.answer.cancelled():
-            return not self.answer.set_running_or_notify_cancel()
-        if self.deadline is None or now < self.deadline:
-            return False
+        """Whether it was cancelled or its deadline has passed."""
+        return self.answer.cancelled() or (self.deadline is not None and now >= self.deadline)
+
+    def give_up(self, now: float) -> None:
+        """Says so to whom it concerns."""
         if self.answer.set_running_or_notify_cancel():
             waited = (now - self.arrived) * 1e3
-            self.answer.set_exception(DeadlineExceeded(f"the deadline passed after {waited:.1f} ms in the queue"))
-        return True
+            self.end(DeadlineExceeded(f"the deadline passed after {waited:.1f} ms in the queue"))
+
+    def end(self, found: Outputs | Exception) -> None:
+        """Callbacks of users run here: nobody holds a lock, and what they raise is not for whoever answers."""
+        try:
+            if isinstance(found, Exception):
+                self.answer.set_exception(found)
+            else:
+                self.answer.set_result(found)
+        except KeyboardInterrupt:  # In the main thread, which may give others up.
+            raise
+        except BaseException:  # Such as SystemExit, which futures let through.
+            log.exception("a callback of a request raised")
 
     def begins(self, now: float) -> bool:
         """Whether somebody waits for it when its run begins; from then on it cannot be cancelled."""
-        return not self.is_given_up(now) and self.answer.set_running_or_notify_cancel()
+        if not self.is_given_up(now):
+            return self.answer.set_running_or_notify_cancel()
+        self.give_up(now)
+        return False
 
 
-class _Group(collections.deque[Request]):
-    """Requests that may share a run."""
+class _Group(collections.OrderedDict[Answer, Request]):
+    """Requests that may share a run, in the order of their arrival, by where their outputs go."""
 
-    alone: int | None = None  #: How many there were when a lane was free and they began to wait for company.
+    waits = False  #: For company, as a lane is free.
+    has_come = False  #: Company has.
     goes_alone = False  #: They do not wait: nobody came lately, or they have waited already.
+    rows = 0  #: Of all of them.
+
+    @property
+    def first(self) -> Request:
+        return next(iter(self.values()))
 
 
 class Waiting:
@@ -69,53 +92,72 @@ class Waiting:
     def __init__(self, extents: Extents, lanes: int) -> None:
         self._groups: collections.OrderedDict[Hashable, _Group] = collections.OrderedDict()
         self._extents, self._company, self._lanes = extents, Company(), lanes
-        self.cancelled = 0  #: Requests that went as their callers did, so far.
         self.count = 0
 
     def add(self, request: Request) -> None:
-        self._groups.setdefault(request.key, _Group()).append(request)
+        group = self._groups.get(request.key)
+        if group is None:
+            group = self._groups[request.key] = _Group()
+        group[request.answer] = request
+        group.rows += request.rows
+        group.has_come = group.waits
         self.count += 1
+
+    def drop(self, key: Hashable, answer: Answer) -> bool:
+        """Takes away one that nobody waits for any more; false: its run has begun, or it is gone."""
+        group = self._groups.get(key)
+        request = None if group is None else group.pop(answer, None)
+        if group is None or request is None:
+            return False
+        group.rows -= request.rows
+        self.count -= 1
+        if not group:
+            del self._groups[key]
+        return True
 
     def ready(self, now: float, longest_wait: float) -> tuple[list[Request], float | None]:
         """A batch that is to run now, else how long until there is one (None: nothing waits). A lane is free."""
-        self._drop_cancelled()
         oldest: _Group | None = None
         for group in self._groups.values():
-            if oldest is not None and oldest[0].arrived <= group[0].arrived:
+            if oldest is not None and oldest.first.arrived <= group.first.arrived:
                 continue
-            if now - group[0].arrived >= longest_wait or self._is_full(group) or self._goes_alone(group):
+            if now - group.first.arrived >= longest_wait or self._is_full(group) or self._goes_alone(group):
                 oldest = group
         if oldest is not None:
             return self._taken(oldest), 0.0
         if not self._groups:
             return [], None
-        return [], min(group[0].arrived for group in self._groups.values()) + longest_wait - now
+        return [], min(group.first.arrived for group in self._groups.values()) + longest_wait - now
 
     def all(self) -> list[Request]:
         """Takes everything away."""
-        found = [request for group in self._groups.values() for request in group]
+        found = [request for group in self._groups.values() for request in group.values()]
         self._groups.clear()
         self.count = 0
         return found
 
     def _goes_alone(self, group: _Group) -> bool:
-        if group.alone is None and not group.goes_alone:
-            group.goes_alone = not self._company.is_worth_waiting_for(group[0].key)
-            group.alone = None if group.goes_alone else len(group)
+        if not group.waits and not group.goes_alone:
+            group.waits = self._company.is_worth_waiting_for(group.first.key)
+            group.goes_alone = not group.waits
         return group.goes_alone
 
     def _taken(self, group: _Group) -> list[Request]:
-        first = group[0]
-        if group.alone is not None:
-            self._company.ended(first.key, len(group) > group.alone)
-        part = -(-sum(each.rows for each in group) // self._lanes)
+        first = group.first
+        if group.waits:
+            self._company.ended(first.key, group.has_come)
+        part = -(-group.rows // self._lanes)
         most = self._extents.choice(first.key, max(1, min(first.most_rows, part)))
-        batch = [group.popleft()]
-        rows = first.rows
-        while group and rows + group[0].rows <= most:
-            rows += group[0].rows
-            batch.append(group.popleft())
-        group.alone, group.goes_alone = None, True
+        batch, rows = [], 0
+        for request in group.values():
+            if batch and rows + request.rows > most:
+                break
+            batch.append(request)
+            rows += request.rows
+        for request in batch:
+            del group[request.answer]
+        group.rows -= rows
+        group.waits, group.has_come, group.goes_alone = False, False, True
         self.count -= len(batch)
         if not group:
             del self._groups[first.key]
@@ -123,35 +165,16 @@ class Waiting:
 
     def _is_full(self, group: _Group) -> bool:
         """Whether company is there, or is not worth waiting for."""
-        most, rows = self._extents.best(group[0].key, group[0].most_rows), 0
-        for request in group:
-            rows += request.rows
-            if rows >= most:
-                return True
-        return False
+        first = group.first
+        return group.rows >= self._extents.best(first.key, first.most_rows)
 
-    def _drop_cancelled(self) -> None:
-        for key in list(self._groups):
-            group = self._groups[key]
-            while group and group[0].answer.cancelled():
-                group.popleft().answer.set_running_or_notify_cancel()
-                self.count -= 1
-                self.cancelled += 1
-            if not group:
-                del self._groups[key]
+    def given_up(self, now: float) -> list[Request]:
+        """Makes room: takes away what nobody waits for any more, wherever it stands, for the caller to give up.
 
-    def drop_given_up(self, now: float) -> int:
-        """Makes room: takes away what nobody waits for any more, wherever it stands; how many these were."""
-        before = self.count
-        for key in list(self._groups):
-            group = self._groups[key]
-            kept = [each for each in group if not each.is_given_up(now)]
-            self.count -= len(group) - len(kept)
-            group.clear()
-            group.extend(kept)  # Who has waited already, or need not, is as due as before.
-            if not group:
-                del self._groups[key]
-        return before - self.count
+        Who has waited already, or need not, is as due as before.
+        """
+        late = [request for group in self._groups.values() for request in group.values() if request.is_given_up(now)]
+        return [request for request in late if self.drop(request.key, request.answer)]
 
 
 def gathered(

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ObjectLostError, RayActorError, RayTaskError
 from ray.serve.handle import DeploymentHandle
 
 from ..answers import Outputs
 from ..errors import DeadlineExceeded, PoolError
+
+_LOST = (RayActorError, ObjectLostError)  # A replica with a request, or the machine that had its answer.
 
 
 class Client:
@@ -34,7 +36,7 @@ class Client:
             response = self._asked(inputs, timeout)
             try:
                 return response.result(timeout_s=timeout)
-            except (RayActorError, RayTaskError) as error:
+            except (RayTaskError, *_LOST) as error:
                 self._consider(error, attempt)
             except TimeoutError:
                 response.cancel()
@@ -47,7 +49,7 @@ class Client:
             try:
                 async with asyncio.timeout(timeout):
                     return await self._asked(inputs, timeout)
-            except (RayActorError, RayTaskError) as error:
+            except (RayTaskError, *_LOST) as error:
                 self._consider(error, attempt)
             except TimeoutError:
                 raise DeadlineExceeded(f"no answer within {timeout} s") from None
@@ -61,6 +63,6 @@ class Client:
         cause = error.cause if isinstance(error, RayTaskError) else error
         if isinstance(cause, PoolError):
             raise cause from None
-        if not isinstance(cause, RayActorError) or attempt + 1 == self._attempts:
+        if not isinstance(cause, _LOST) or attempt + 1 == self._attempts:
             raise error
         self.repeated += 1

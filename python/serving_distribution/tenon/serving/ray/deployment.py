@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..answers import Outputs
-from ..errors import BadRequest
+from ..errors import BadRequest, shown
 from ..ports import Padding
 from .loading import Loaded, Plan
 from .protocol import Protocol
@@ -29,7 +29,7 @@ class Replica:
         if not model and len(self._models) == 1:
             model = next(iter(self._models))
         if model not in self._models:
-            raise BadRequest(f"there is no model '{model}'; the models are {', '.join(map(repr, self._models))}")
+            raise BadRequest(f"there is no model '{shown(model)}'; the models are {', '.join(map(repr, self._models))}")
         return await self._models[model].pool.ainfer(inputs, timeout=timeout)
 
     async def __call__(self, request: Request) -> Response:

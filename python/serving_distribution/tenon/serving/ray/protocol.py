@@ -6,7 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
+from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, shown
 from ..pool import Pool
 from ..server import wire
 from ..server.shared import Regions
@@ -42,9 +42,9 @@ class Protocol:
             return JSONResponse({"name": "tenon", "version": "1", "extensions": ["binary_tensor_data"]})
         name, _, action = path.removeprefix("/v2/models/").partition("/")
         if not path.startswith("/v2/models/") or action not in ("", "ready", "infer"):
-            raise _Unknown(f"there is no {path}")
+            raise _Unknown(f"there is no {shown(path)}")
         if name not in self._pools:
-            raise _Unknown(f"there is no model '{name}'; the models are {', '.join(map(repr, self._pools))}")
+            raise _Unknown(f"there is no model '{shown(name)}'; the models are {', '.join(map(repr, self._pools))}")
         if action == "infer":
             return await self._inferred(request, name)
         return JSONResponse(self._metadata(name) if not action else {"name": name, "ready": True})

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from kserve.errors import ModelNotFound
 from kserve.model_repository import ModelRepository
 
+from ..errors import shown
 from . import aside, sources
 from .aside import Aside, Unanswered
-from .served import Served
+from .served import Past, Served
 from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
 _T = TypeVar("_T")
 _END = 30.0  # Seconds that builds have at the end, which gives them up at their next step.
-_SHOWN = 200  # Characters of a caller's name that an answer repeats: one of gRPC has room for 16 KB in all.
 
 
 class Catalog(ModelRepository):  # type: ignore[misc]
@@ -31,9 +31,11 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         self._only = name  #: Of the only model; None: of each folder one.
         self._served: dict[str, dict[str, Served]] = {}
         self._reasons: dict[str, str] = {}
+        self._pasts: dict[tuple[str, str], Past] = {}  # By name and version; counters go on when a model comes back.
         self._changing = asyncio.Lock()
         self._files, self._where = Aside(), str(place)
         self._making: set[asyncio.Future[Any]] = set()
+        self._retiring: set[asyncio.Task[None]] = set()
         self._is_ending = False
 
     async def load_all(self) -> None:
@@ -43,6 +45,8 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         for name in await self._names():
             try:
                 await self.load_now(name)
+            except ModelNotFound:
+                log.error("[model '%s'] its folder is gone", name)
             except Unusable as error:
                 if self._only is not None:
                     raise
@@ -52,34 +56,29 @@ class Catalog(ModelRepository):  # type: ignore[misc]
 
     async def load_now(self, name: str) -> None:
         """Reads a model's folder and files again. What is served meanwhile, and after a failure, is the old."""
+        for past in [past for (known, _), past in self._pasts.items() if known == name]:
+            await past.all_ended()  # One plan that drains beside one that serves is enough, also behind an unload.
         async with self._changing:
-            try:
-                if name not in await self._names():
-                    raise ModelNotFound(name[:_SHOWN])
-                fresh = await self._fresh(name)
-            except (OSError, Unusable) as error:
-                self._reasons[name] = str(error) if isinstance(error, Unusable) else f"[model '{name}'] {error}"
-                raise (Unanswered if isinstance(error, Unanswered) else Unusable)(self._reasons[name]) from None
+            fresh = await self._read(name)
             old = self._served.get(name, {})
             for version, served in fresh.items():
+                served.past = self._pasts.setdefault((name, version), served.past)
                 if version in old:
-                    served.continues(old[version])
+                    old[version].end()
             self._served[name] = fresh
             self._reasons.pop(name, None)
-            await _closed(old)
-            for version in old.keys() - fresh.keys():
-                log.info("%s, and is served no more", _account(old[version]))
+            retiring = self._retired([old[each] for each in old.keys() - fresh.keys()], "is served no more")
+        await asyncio.shield(retiring)
 
     async def unload_now(self, name: str) -> None:
         """Answers what was accepted, and takes no more."""
         async with self._changing:
             if name not in self._served:
-                raise ModelNotFound(name[:_SHOWN])
+                raise ModelNotFound(shown(name))
             old = self._served.pop(name)
             self._reasons[name] = "unloaded"
-            await _closed(old)
-            for served in old.values():
-                log.info("%s, and is unloaded", _account(served))
+            retiring = self._retired(list(old.values()), "is unloaded")
+        await asyncio.shield(retiring)
 
     async def reload_replaced(self) -> None:
         """The old engines serve until the new ones are there, and for good when those are damaged."""
@@ -88,7 +87,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
             with contextlib.suppress(OSError):  # The folder does not answer: all stays as it is.
                 stamps = await self._files.ask(self._where, lambda: [_stamp_of(each) for each in every])
                 for served, stamp in zip(every, stamps, strict=True):
-                    if stamp not in (None, served.stamp):
+                    if stamp not in (None, served.stamp) and not served.is_draining:  # Else the next time.
                         await self._reload(served, stamp)
 
     async def _reload(self, served: Served, stamp: sources.Stamp) -> None:
@@ -99,7 +98,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         except Exception as error:
             served.keep(error)
         else:
-            await served.replace(made)
+            served.replace(made)
 
     def end(self) -> None:
         """No model is built any more: the end would wait for it."""
@@ -108,10 +107,13 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     async def close(self) -> None:
         if self._making:
             await asyncio.wait(self._making, timeout=_END)
-        for versions in self._served.values():
-            await _closed(versions)
         for served in self.all():
+            served.end()
+        for served in self.all():
+            await served.drained()
             log.info(_account(served))
+        if self._retiring:
+            await asyncio.wait(self._retiring)
 
     def all(self) -> list[Served]:
         return [served for versions in self._served.values() for served in versions.values()]
@@ -119,7 +121,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def find(self, name: str, version: str | None = None) -> Served:
         versions = self._served.get(name, {})
         if not versions or (version and version not in versions):
-            told = name[:_SHOWN] if not version else f"{name[:_SHOWN]}, version {version[:_SHOWN]},"
+            told = shown(name) if not version else f"{shown(name)}, version {shown(version)},"
             raise ModelNotFound(told)
         return versions[version] if version else versions[max(versions, key=int)]
 
@@ -153,6 +155,35 @@ class Catalog(ModelRepository):  # type: ignore[misc]
         if self._only is not None:
             return [self._only]
         return await self._files.ask(self._where, functools.partial(sources.names_in, self._place))
+
+    async def _read(self, name: str) -> dict[str, Served]:
+        """A model as it stands in its folder; Unusable and Unanswered say why it cannot be served."""
+        try:
+            if name not in await self._names():
+                raise ModelNotFound(shown(name))
+        except OSError as error:
+            raise _refusal(name, error) from None
+        try:
+            return await self._fresh(name)
+        except (OSError, Unusable) as error:
+            refusal = _refusal(name, error)
+            self._reasons[name] = str(refusal)
+            raise refusal from None
+
+    def _retired(self, served: list[Served], what: str) -> asyncio.Task[None]:
+        """They take no more from now on. It goes on when nobody waits for it any more."""
+
+        async def account() -> None:
+            for each in served:
+                await each.drained()
+                log.info("%s, and %s", _account(each), what)
+
+        for each in served:
+            each.end()
+        task = asyncio.create_task(account())
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+        return task
 
     async def _fresh(self, name: str) -> dict[str, Served]:
         found = await self._files.ask(self._where, functools.partial(self._sources, name))
@@ -208,6 +239,8 @@ def _account(served: Served) -> str:
     return f"[model '{served.name}', version {served.version}] {served.summary()}"
 
 
-async def _closed(versions: Mapping[str, Served]) -> None:
-    for served in versions.values():
-        await asyncio.to_thread(served.pool.close)
+def _refusal(name: str, error: OSError | Unusable) -> Unusable | Unanswered:
+    if isinstance(error, Unusable):
+        return error
+    kind = Unanswered if isinstance(error, Unanswered) else Unusable
+    return kind(f"[model '{shown(name)}'] {error}")

@@ -15,8 +15,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from .filling import PIECE, Filling, Receiver
 from .held import Held, Share
+from .tcp import is_established
 
 _MOST_HEAD = 1 << 16  # Bytes of a request's line and headers.
+_LOOKS = 0.5  # Seconds from one look to the next.
 _NONE = "Invalid HTTP request received."
 
 
@@ -43,6 +45,7 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._held = memoryview(b"")  # What is behind requests that wait for their turn.
         self._is_resuming = False  # A head is read for the second time.
         self.on_gone: Callable[[], object] | None = None  #: Called when the client goes; by whoever works for it.
+        self._watching: asyncio.TimerHandle | None = None
         self._untaken = 0  # Bytes of an answer.
         self._taking: asyncio.TimerHandle | None = None
         super().connection_made(transport)
@@ -147,6 +150,18 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
             if not self.pipeline:
                 self.loop.call_soon(self.take_held)
 
+    def watch(self) -> None:
+        """While somebody works for the client, and nothing is read as more requests have come, its end is asked for."""
+        if self._watching is not None:
+            self._watching.cancel()
+        self._watching = None if self.on_gone is None else self.loop.call_later(_LOOKS, self._look)
+
+    def _look(self) -> None:
+        if self.pipeline and not is_established(self.transport.get_extra_info("socket")):
+            self.transport.abort()
+        else:
+            self.watch()
+
     def take_held(self) -> None:
         if self._held:
             self._expect()
@@ -159,6 +174,8 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
         self._hold(memoryview(b""))
         self._is_taken()
         super().connection_lost(exc)
+        if self._watching is not None:
+            self._watching.cancel()
         if self.on_gone is not None:
             self.on_gone()
 
@@ -286,6 +303,7 @@ class Exchange:
     def call_when_gone(self, callback: Callable[[], object] | None) -> None:
         """None: nobody is to be called any more."""
         self._connection.on_gone = callback
+        self._connection.watch()
         if callback is not None and not self._connection.pipeline and not self.is_gone:
             self._connection.flow.resume_reading()  # Or it would not be seen.
 

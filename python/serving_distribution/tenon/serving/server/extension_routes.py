@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi import FastAPI, Request, Response
 
-from ..errors import BadRequest
+from ..errors import BadRequest, shown
 from . import extensions
 from .held import Share
 
 if TYPE_CHECKING:
     from .http import House
 
-Body = Callable[[Request, int, float, Share], Awaitable[bytes]]
+Body = Callable[[Request, int, float, Share, str], Awaitable[bytearray]]
 _MOST = 1 << 16  # Bytes of a body that only names things.
 _MISSING = {
     "/v2/trace/setting": "trace settings",
@@ -30,7 +30,7 @@ _MISSING = {
 async def _object(body: Body, request: Request, house: House) -> dict[str, Any]:
     try:
         with Share(house.held) as share:
-            found = orjson.loads(await body(request, _MOST, house.patience, share) or b"{}")
+            found = orjson.loads(await body(request, _MOST, house.patience, share, "") or b"{}")
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"the request is no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -42,7 +42,9 @@ def check_parameters(names: object) -> None:
     """Triton's clients can send a configuration or files with a load; here both stand in the folder."""
     given = [name for name in (names if isinstance(names, dict) else {}) if name != "unload_dependents"]
     if given:
-        raise BadRequest(f"the parameter '{given[0]}' is not implemented: configuration and files stand in the folder")
+        raise BadRequest(
+            f"the parameter '{shown(given[0])}' is not implemented: configuration and files stand in the folder"
+        )
 
 
 def add_to(app: FastAPI, house: House, body: Body) -> None:
@@ -105,7 +107,7 @@ def _add_shared_memory(app: FastAPI, house: House, body: Body) -> None:
         asked = await _object(body, request, house)
         key, offset, size = asked.get("key"), asked.get("offset", 0), asked.get("byte_size")
         if not isinstance(key, str) or type(offset) is not int or type(size) is not int:
-            raise BadRequest(f"region '{region}' has no 'key' and 'byte_size', or ones of another type")
+            raise BadRequest(f"region '{shown(region)}' has no 'key' and 'byte_size', or ones of another type")
         house.regions.register(region, key, offset, size)
         return Response()
 

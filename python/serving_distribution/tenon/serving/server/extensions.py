@@ -38,7 +38,7 @@ def statistics(catalog: Catalog, name: str, version: str | None) -> dict[str, An
 
 def _statistics(model: Served) -> dict[str, Any]:
     def total(name: str) -> float:
-        return sum(getattr(counts, name) for counts in [*model.earlier, model.pool.counts])
+        return sum(getattr(counts, name) for counts in model.counts())
 
     def lasted(count: float, seconds: float) -> dict[str, int]:
         return {"count": int(count), "ns": int(seconds * 1e9)}

@@ -1,5 +1,6 @@
 """The memory that callers hold: requests that have come, answers that have not gone, counted and bounded."""
 
+from collections.abc import Callable
 from typing import Self
 
 from ..errors import QueueFull
@@ -51,6 +52,12 @@ class Share:
         self.check(count)
         self._held.add(count)
         self._count += count
+
+    def lend(self) -> Callable[[], None]:
+        """To a run that goes on when its caller has gone; what this gives is called at its end."""
+        held, count = self._held, self._count
+        self._count = 0
+        return lambda: held.drop(count)
 
     def close(self) -> None:
         self._held.drop(self._count)

@@ -81,27 +81,28 @@ class House:
             raise Forbidden("models are loaded and unloaded from outside only with --allow-control")
 
 
-async def body_of(request: Request, most: int, patience: float, share: Share) -> bytes:
+async def body_of(
+    request: Request, most: int, patience: float, share: Share, limit: str = " (--max-request-mb)"
+) -> bytearray:
     """The body; what is too long is refused before it is kept, and what comes too slowly is not waited for."""
     claimed = request.headers.get("content-length", "0")
-    parts, size = [], 0
+    body = bytearray()
     codings = [*request.headers.getlist("content-encoding"), *request.headers.getlist("transfer-encoding")]
     if {each.strip().lower() for each in ",".join(codings).split(",")} - {"", "identity", "chunked"}:
         raise BadRequest("compressed requests are not implemented")
     if claimed.isdigit() and int(claimed) > most:
-        raise TooLarge(f"the request has {claimed} bytes, but {most} at most are taken (--max-request-mb)")
+        raise TooLarge(f"the request has {claimed} bytes, but {most} at most are taken{limit}")
     try:
         async with asyncio.timeout(patience):
             async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
+                if len(body) + len(part) > most:
+                    raise TooLarge(f"the request has more than {most} bytes{limit}")
                 share.take(len(part))
-                parts.append(part)
+                body += part
     except TimeoutError:
         of = f" of {claimed}" if "content-length" in request.headers else ""
-        raise TooSlow(f"{size}{of} bytes came within {patience:g} s (--patience)") from None
-    return b"".join(parts)
+        raise TooSlow(f"{len(body)}{of} bytes came within {patience:g} s (--patience)") from None
+    return body
 
 
 def brings(authorization: bytes, token: str | None) -> bool:

@@ -88,7 +88,7 @@ class Infer:
         head = {"model_name": name, "model_version": model.version} | wire.identity(asked)
         timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
         pool, given = model.pool, model.output_types
-        found = await _while_connected(exchange, pool.ainfer(arrays, timeout=timeout))
+        found = await _while_connected(exchange, pool.ainfer(arrays, timeout=timeout, lend=share.lend))
         parts = wire.written(head, found, given, outputs, house.regions)
         if len(parts) == 1:
             return [(b"content-type", b"application/json")], parts

@@ -32,7 +32,7 @@ class Counted:
         for name, meaning in _MEANINGS.items():
             family = CounterMetricFamily(f"tenon_{name}", meaning, labels=["model", "version"])
             for model in self._catalog.all():
-                all_counts = [*model.earlier, model.pool.counts]
+                all_counts = model.counts()
                 family.add_metric([model.name, model.version], sum(getattr(counts, name) for counts in all_counts))
             yield family
         yield self._sizes()
@@ -41,8 +41,8 @@ class Counted:
             "tenon_reloads", "Replaced plans, by outcome", labels=["model", "version", "outcome"]
         )
         for model in self._catalog.all():
-            waiting.add_metric([model.name, model.version], model.pool.waiting)
-            for outcome, count in model.reloads.items():
+            waiting.add_metric([model.name, model.version], model.waiting())
+            for outcome, count in model.past.reloads.items():
                 reloads.add_metric([model.name, model.version, outcome], count)
         yield waiting
         yield reloads
@@ -57,7 +57,7 @@ class Counted:
             "tenon_batch_rows", "Rows of a run: the size of batches", labels=["model", "version"]
         )
         for model in self._catalog.all():
-            all_counts = [*model.earlier, model.pool.counts]
+            all_counts = model.counts()
             sizes = np.cumsum(np.sum([counts.sizes for counts in all_counts], axis=0))  # Each has those before it.
             bounds = [*(str(1 << power) for power in range(len(sizes) - 1)), "+Inf"]
             buckets = [(bound, float(size)) for bound, size in zip(bounds, sizes, strict=True)]

@@ -13,10 +13,9 @@ from kserve.errors import ModelNotFound
 from kserve.protocol.dataplane import DataPlane
 from kserve.protocol.grpc import grpc_predict_v2_pb2 as pb
 from kserve.protocol.grpc.servicer import InferenceServicer
-from kserve.protocol.infer_type import get_content
 
 from ..answers import Outputs
-from ..errors import BadRequest, PoolError
+from ..errors import BadRequest, PoolError, shown
 from . import extensions, http, triton, wire
 from .calls import Call, Calls
 from .places import Places
@@ -25,6 +24,14 @@ from .shared import Place
 from .untaken import Untaken
 
 log = logging.getLogger("tenon.serving")
+_CONTENTS = {
+    "FP32": "fp32_contents",
+    "INT8": "int_contents",
+    "INT32": "int_contents",
+    "INT64": "int64_contents",
+    "UINT8": "uint_contents",
+    "BOOL": "bool_contents",
+}
 _LEAST_KEEPALIVE = 1.0  # Seconds: who is asked more often, and does not answer as soon, may be there all the same.
 
 
@@ -36,13 +43,37 @@ def _parameter(of: Any, name: str) -> Any:
     return None if kind is None else getattr(of.parameters[name], kind)
 
 
+class Asked:
+    """A request of infer. Its message goes as soon as its arrays are there, which are copies of what it holds."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self.id, self.model_name = message.id, message.model_name
+
+    @classmethod
+    def read(cls, data: bytes) -> "Asked":
+        return cls(pb.ModelInferRequest.FromString(data))
+
+
+def _contents(name: str, datatype: str, contents: Any) -> list[Any]:
+    """The numbers of an input that come one by one, in the field that its type has."""
+    expected = _CONTENTS[datatype]
+    for field, _ in contents.ListFields():
+        if field.name != expected:
+            raise BadRequest(f"input '{name}' has {field.name}, but {datatype} comes in {expected}")
+    return list(getattr(contents, expected))
+
+
 def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[str, np.ndarray]:
     raw, at = request.raw_input_contents, 0
     found: dict[str, np.ndarray] = {}
     for tensor in request.inputs:
         name, shape = tensor.name, list(tensor.shape)
+        wire.check_name(name, "input", types)
         if name in found:
             raise BadRequest(f"input '{name}' is given twice")
+        if raw and tensor.HasField("contents"):
+            raise BadRequest(f"input '{name}' has contents beside raw contents")
         place = wire.place_of(name, functools.partial(_parameter, tensor))
         if place is not None:
             found[name] = wire.from_shared(name, tensor.datatype, shape, place, types, access)
@@ -52,12 +83,11 @@ def _arrays(request: Any, types: dict[str, str], access: wire.Access) -> dict[st
             found[name] = wire.from_bytes(name, tensor.datatype, shape, raw[at], types)
             at += 1
         else:
-            if types.get(name) != tensor.datatype or tensor.datatype in wire.ONLY_BINARY:
+            if types[name] != tensor.datatype or tensor.datatype in wire.ONLY_BINARY:
                 wire.from_numbers(name, tensor.datatype, shape, [], types)  # Says what is wrong.
             access.takes(name, shape)
-            found[name] = wire.from_numbers(
-                name, tensor.datatype, shape, list(get_content(tensor.datatype, tensor.contents)), types
-            )
+            numbers = _contents(name, tensor.datatype, tensor.contents)
+            found[name] = wire.from_numbers(name, tensor.datatype, shape, numbers, types)
             access.hold(found[name].nbytes)
     if at != len(raw):
         raise BadRequest(f"there are {len(request.inputs)} inputs, but {len(raw)} raw contents")
@@ -70,8 +100,9 @@ def _outputs(request: Any, given: dict[str, str]) -> dict[str, Place | None]:
         return dict.fromkeys(given)
     found = {}
     for output in request.outputs:
-        if output.name not in given:
-            raise BadRequest(f"there is no output '{output.name[:200]}'; the outputs are {', '.join(map(repr, given))}")
+        wire.check_name(output.name, "output", given)
+        if output.name in found:
+            raise BadRequest(f"output '{output.name}' is asked for twice")
         described = functools.partial(_parameter, output)
         wire.check_output(output.name, described)
         found[output.name] = wire.place_of(output.name, described)
@@ -92,7 +123,8 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
             **extensions.metadata(self._house.catalog, request.name, request.version or None)
         )
 
-    async def ModelInfer(self, request: Any, context: Call) -> Any:
+    async def ModelInfer(self, asked: Asked, context: Call) -> Any:
+        request, asked.message = asked.message, None
         model = self._house.catalog.find(request.model_name, request.model_version)
         pool, types, given = model.pool, model.input_types, model.output_types
         try:
@@ -100,17 +132,21 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
             limits = [wire.seconds(_parameter(request, "timeout")), context.time_remaining()]
             arrays = _arrays(request, types, self._house.access(model, context.share))
             timeout = min((each for each in limits if each is not None), default=None)
-            found = await pool.ainfer(arrays, timeout=timeout)
-            return self._answer(request, model, places, found)
+            del request
+            found = await pool.ainfer(arrays, timeout=timeout, lend=context.share.lend)
+            return self._answer(asked.id, model, given, places, found)
         except PoolError as error:
-            error.args = (f"[model '{request.model_name}'] {error}",)
+            error.args = (f"[model '{asked.model_name}'] {error}",)
             raise
 
-    def _answer(self, request: Any, model: Served, places: dict[str, Place | None], found: Outputs) -> Any:
-        response = pb.ModelInferResponse(id=request.id, model_name=request.model_name, model_version=model.version)
+    def _answer(
+        self, identity: str, model: Served, given: dict[str, str], places: dict[str, Place | None], found: Outputs
+    ) -> Any:
+        """`given`: the types of the plan that took the request; the model may have another one by now."""
+        response = pb.ModelInferResponse(id=identity, model_name=model.name, model_version=model.version)
         for name, place in places.items():
             value = found[name]
-            output = response.outputs.add(name=name, datatype=model.output_types[name], shape=value.shape)
+            output = response.outputs.add(name=name, datatype=given[name], shape=value.shape)
             if place is None:
                 response.raw_output_contents.append(value.tobytes())
                 continue
@@ -123,16 +159,16 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
 
     async def ModelStreamInfer(self, requests: AsyncIterator[Any], context: Call) -> AsyncIterator[Any]:
         """Requests of a stream are answered one after another; one that is refused does not end the stream."""
-        async for request in requests:
-            if isinstance(request, PoolError):
-                yield triton.streamed(pb.ModelInferResponse().SerializeToString(), str(request))
+        async for asked in requests:
+            if isinstance(asked, PoolError):
+                yield triton.streamed(pb.ModelInferResponse().SerializeToString(), str(asked))
                 continue
             try:
-                answer = await self.ModelInfer(request, context)
+                answer = await self.ModelInfer(asked, context)
                 answer.parameters["triton_final_response"].bool_param = True  # Some clients wait for it.
                 yield triton.streamed(answer.SerializeToString())
             except (PoolError, ModelNotFound) as error:
-                empty = pb.ModelInferResponse(id=request.id, model_name=request.model_name)
+                empty = pb.ModelInferResponse(id=asked.id, model_name=shown(asked.model_name))
                 yield triton.streamed(empty.SerializeToString(), str(error))
 
 
@@ -141,13 +177,13 @@ def _handlers(servicer: Servicer) -> dict[str, grpc.RpcMethodHandler]:
     found = {
         name: grpc.unary_unary_rpc_method_handler(
             getattr(servicer, name),
-            getattr(pb, f"{name}Request").FromString,
+            Asked.read if name == "ModelInfer" else getattr(pb, f"{name}Request").FromString,
             getattr(pb, f"{name}Response").SerializeToString,
         )
         for name in ("ServerLive", "ServerReady", "ServerMetadata", "ModelReady", "ModelMetadata", "ModelInfer")
     }
     found["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(
-        servicer.ModelStreamInfer, pb.ModelInferRequest.FromString, lambda answer: answer.SerializeToString()
+        servicer.ModelStreamInfer, Asked.read, lambda answer: answer.SerializeToString()
     )
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..errors import BadRequest
+from ..errors import BadRequest, shown
 
 _FOLDER = pathlib.Path("/dev/shm")
 _MOST = 1024  # Regions at once: each is an open file.
@@ -37,7 +37,7 @@ def _told(tensor: str, place: Place) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}': {error.strerror}") from None
+        raise BadRequest(f"tensor '{tensor}': shared memory region '{shown(place.region)}': {error.strerror}") from None
 
 
 class Regions:
@@ -55,20 +55,22 @@ class Regions:
         if not name:  # Which means all of them elsewhere.
             raise BadRequest("a shared memory region needs a name")
         if name in self._regions:
-            raise BadRequest(f"the shared memory region '{name}' is registered already")
+            raise BadRequest(f"the shared memory region '{shown(name)}' is registered already")
         if len(self._regions) == _MOST:
             raise BadRequest(f"{_MOST} shared memory regions are registered, as many as may")
         bare = key.removeprefix("/")
         if not bare or "/" in bare or bare in (".", "..") or "\0" in bare:
-            raise BadRequest(f"the key '{key}' names no shared memory")
+            raise BadRequest(f"the key '{shown(key)}' names no shared memory")
         try:
             file = os.open(_FOLDER / bare, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
-            raise BadRequest(f"shared memory '{key}' of region '{name}': {error.strerror}") from None
+            raise BadRequest(f"shared memory '{shown(key)}' of region '{shown(name)}': {error.strerror}") from None
         has = os.fstat(file).st_size
         if offset < 0 or size <= 0 or offset + size > has:
             os.close(file)
-            raise BadRequest(f"region '{name}' asks for {size} bytes from {offset} on, but '{key}' has {has}")
+            raise BadRequest(
+                f"region '{shown(name)}' asks for {size} bytes from {offset} on, but '{shown(key)}' has {has}"
+            )
         self._regions[name] = Region(key, offset, size, file)
 
     def unregister(self, name: str) -> None:
@@ -82,7 +84,7 @@ class Regions:
     def status(self, name: str) -> list[dict[str, str | int]]:
         self._check()
         if name and name not in self._regions:
-            raise BadRequest(f"there is no shared memory region '{name}'")
+            raise BadRequest(f"there is no shared memory region '{shown(name)}'")
         return [
             {"name": each, "key": region.key, "offset": region.offset, "byte_size": region.size}
             for each, region in self._regions.items()
@@ -96,7 +98,7 @@ class Regions:
             with _told(tensor, place):
                 count = os.preadv(region.file, [found[done:]], region.offset + place.offset + done)
             if count == 0:
-                raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}' has been cut off")
+                raise BadRequest(f"tensor '{tensor}': shared memory region '{shown(place.region)}' has been cut off")
             done += count
         return found
 
@@ -105,7 +107,7 @@ class Regions:
         if data.size > place.size:
             raise BadRequest(f"output '{tensor}' has {data.size} bytes, but its shared memory has {place.size}")
         if os.fstat(region.file).st_size < region.offset + region.size:
-            raise BadRequest(f"tensor '{tensor}': shared memory region '{place.region}' has been cut off")
+            raise BadRequest(f"tensor '{tensor}': shared memory region '{shown(place.region)}' has been cut off")
         done = 0
         while done < data.size:
             with _told(tensor, place):
@@ -115,11 +117,11 @@ class Regions:
         self._check()
         region = self._regions.get(place.region)
         if region is None:
-            raise BadRequest(f"tensor '{tensor}': there is no shared memory region '{place.region}'")
+            raise BadRequest(f"tensor '{tensor}': there is no shared memory region '{shown(place.region)}'")
         if place.offset < 0 or place.size < 0 or place.offset + place.size > region.size:
             raise BadRequest(
                 f"tensor '{tensor}' takes {place.size} bytes from {place.offset} on, but shared memory region "
-                f"'{place.region}' has {region.size}"
+                f"'{shown(place.region)}' has {region.size}"
             )
         return region
 

@@ -18,10 +18,10 @@ from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
 from .held import Held
+from .tcp import is_established
 
 log = logging.getLogger("tenon.serving")
 Peer = tuple[str, int]  # Address and port.
-_ESTABLISHED = 1  # The kernel's number, in the first byte of what it tells of a connection.
 
 
 def peer_of(text: str) -> Peer:
@@ -48,7 +48,7 @@ def _connections(port: int) -> Iterator[tuple[Peer, socket.socket]]:
         with socket.socket(fileno=own) as connection, contextlib.suppress(OSError):  # It listens, or has just gone.
             if connection.family not in (socket.AF_INET, socket.AF_INET6) or connection.getsockname()[1] != port:
                 continue
-            if connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _ESTABLISHED:
+            if is_established(connection):
                 yield _peer(*connection.getpeername()[:2]), connection
 
 
@@ -99,7 +99,7 @@ class Untaken:
             await asyncio.sleep(min(1.0, self._patience))
             try:
                 await self._end_late(port, most)
-            except OSError as error:  # Where no file can be opened any more, some will be closed: it is tried again.
+            except (OSError, ValueError) as error:  # Where no file can be opened any more, some will be closed.
                 log.warning("gRPC: connections that do not take their answers stay for now: %s", error)
 
     async def _end_late(self, port: int, most: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import tenon
 
-from ..errors import BadRequest
+from ..errors import BadRequest, shown
 from .shared import Place, Regions
 
 Described = Callable[[str], Any]  # A parameter of a tensor by its name; None: it has none.
@@ -46,7 +46,6 @@ _WORDS = {
     type(None): "null",
 }
 _MOST_AXES = 64  # NumPy's.
-_SHOWN = 200  # Characters of a caller's words that an answer repeats.
 ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
 
 
@@ -68,17 +67,21 @@ def type_name(engine: tenon.ICudaEngine, tensor: str) -> str:
     return _NAMES[kind]
 
 
+def check_name(name: str, kind: str, names: Mapping[str, str]) -> None:
+    """Before anything else is said of a tensor: what is not the engine's may be as long as a request."""
+    if name not in names:
+        raise BadRequest(f"there is no {kind} '{shown(name)}'; the {kind}s are {', '.join(map(repr, names))}")
+
+
 def _checked(name: str, datatype: str, expected: Mapping[str, str], shape: Sequence[int]) -> np.dtype:
-    if name not in expected:
-        raise BadRequest(f"there is no input '{name[:_SHOWN]}'; the inputs are {', '.join(map(repr, expected))}")
     if datatype == "BYTES":
         raise BadRequest(f"input '{name}' is BYTES: an engine has no texts; it takes {expected[name]}")
     if datatype != expected[name]:
-        raise BadRequest(f"input '{name}' is {datatype[:_SHOWN]}, but the engine takes {expected[name]}")
+        raise BadRequest(f"input '{name}' is {shown(datatype)}, but the engine takes {expected[name]}")
     if len(shape) > _MOST_AXES:
         raise BadRequest(f"input '{name}' has {len(shape)} axes")
     if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent >= 0 for extent in shape):
-        raise BadRequest(f"input '{name}' has the shape {list(shape)}: extents are whole numbers from 0 on")
+        raise BadRequest(f"input '{name}' has the shape {shown(str(shape))}: extents are whole numbers from 0 on")
     return _TYPES[datatype]
 
 
@@ -234,6 +237,7 @@ def read_http(
         if not isinstance(tensor, dict):
             raise BadRequest("an input is no JSON object")
         name = _field(tensor, "name", str, "an input")
+        check_name(name, "input", expected)
         shape = _field(tensor, "shape", list, f"input '{name}'")
         datatype = _field(tensor, "datatype", str, f"input '{name}'")
         if name in arrays:
@@ -264,13 +268,12 @@ def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bo
     asked = request.get("outputs")
     if not isinstance(asked, list | None):
         raise BadRequest("the outputs are no JSON list")
-    if not asked:
-        return dict.fromkeys(names, by_itself)
-    found: dict[str, bool | Place] = {}
-    for output in asked:
+    found: dict[str, bool | Place] = {} if asked else dict.fromkeys(names, by_itself)
+    for output in asked or ():
         name = _field(output if isinstance(output, dict) else {}, "name", str, "an output")
-        if name not in names:
-            raise BadRequest(f"there is no output '{name[:_SHOWN]}'; the outputs are {', '.join(map(repr, names))}")
+        check_name(name, "output", names)
+        if name in found:
+            raise BadRequest(f"output '{name}' is asked for twice")
         described = parameters(output, f"output '{name}'")
         check_output(name, described.get)
         found[name] = place_of(name, described.get) or _flag(described, "binary_data", by_itself)
