@@ -1,6 +1,7 @@
 // Calibration: ranges from batches and caches, and what becomes of a network that has them.
 #include "fixture.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -226,7 +227,8 @@ TEST_F(Calibration, aRangeOfANarrowerTensorIsThatOfWhatLayersReadOfIt)
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0) << "x has a range, and so has its cast";
-    std::vector<_Float16> const halves{values.begin(), values.end()};
+    std::vector<_Float16> halves(values.size());
+    std::ranges::transform(values, halves.begin(), [](float value) { return static_cast<_Float16>(value); });
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     DeviceArray<_Float16> const x{halves};
     DeviceArray<float> const y{4 * 8 * 10};

@@ -13,7 +13,10 @@ using Half = _Float16;
 
 std::vector<Half> halves(std::vector<float> const& values)
 {
-    return {values.begin(), values.end()};
+    std::vector<Half> all; // Not from iterators: GCC 13 wants a conversion that says that it narrows.
+    for (float const value : values)
+        all.push_back(static_cast<Half>(value));
+    return all;
 }
 template <typename T>
 std::vector<float> floats(std::vector<T> const& values)
