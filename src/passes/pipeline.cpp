@@ -184,6 +184,11 @@ constexpr Rule kImages[]{
     {"fuse-image-pooling", RuleKind::kFuse, "The first convolution pools what it gives.", fuseImagePooling},
 };
 
+constexpr Rule kSums[]{
+    {"fuse-convolution-sum", RuleKind::kFuse, "Two convolutions of single pixels that are added become one.",
+        fuseConvolutionSum},
+};
+
 constexpr Rule kNorms[]{
     {"fuse-norm-into-product", RuleKind::kFuse, "A product of few rows normalizes them itself.", fuseNormIntoProduct},
 };
@@ -211,6 +216,8 @@ constexpr Rule kUndone[]{
     {"undo-gated-input", RuleKind::kUndo, "A gate moves out of the convolution behind it again.", undoGatedInput},
     {"undo-image-convolution", RuleKind::kUndo, "A first convolution becomes cast, convolution and pooling again.",
         undoImageConvolution},
+    {"undo-convolution-sum", RuleKind::kUndo,
+        "A sum of two convolutions becomes one that adds the other's result again.", undoConvolutionSum},
     {"undo-normalized-product", RuleKind::kUndo, "A product of normalized rows becomes a norm and a product again.",
         undoNormalizedProduct},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
@@ -243,6 +250,7 @@ constexpr PassRow kTargetRows[]{
     {"epilogues", kEpilogues},
     {"gates of channels", kGates},
     {"first convolutions", kImages},
+    {"sums of convolutions", kSums},
     {"norms in front of products", kNorms},
     {"norms that are quantized", kQuantizedNorms},
     {"weights of few bits", kFewBits},

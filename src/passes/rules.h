@@ -68,6 +68,7 @@ Rewrite fuseChannelGate(Graph const& graph, Node const& node, FusionLimits const
 Rewrite fuseGatedInput(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseImagePooling(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseConvolutionSum(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseWeightDequantization(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
@@ -79,6 +80,7 @@ Rewrite undoChannelGate(Graph const& graph, Node const& node);
 Rewrite undoGatedInput(Graph const& graph, Node const& node);
 Rewrite undoImageConvolution(Graph const& graph, Node const& node);
 Rewrite undoQuantizedNorm(Graph const& graph, Node const& node);
+Rewrite undoConvolutionSum(Graph const& graph, Node const& node);
 Rewrite undoNormalizedProduct(Graph const& graph, Node const& node);
 Rewrite undoWeightOnlyProduct(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);

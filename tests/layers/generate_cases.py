@@ -1501,6 +1501,23 @@ def normalized_products():
              as_type(rows @ matrix.astype(np.float64), x))  # fmt: skip
 
 
+def convolution_sums():
+    """Two convolutions of single pixels, one of them with strides, that are added."""
+    kind = "ConvolutionSum"
+    x, y, bias = uniform("cs_x", 2, 3, 2, 3), uniform("cs_y", 2, 2, 3, 5), uniform("cs_b", 4)
+    filters = uniform("cs_w", 4, 5, 1, 1)
+    strided = y[:, :, ::2, ::2].astype(np.float64)
+    channels = np.concatenate([x.astype(np.float64), strided], axis=1)
+    sums = np.einsum("nchw,mc->nmhw", channels, filters[:, :, 0, 0].astype(np.float64))
+    fields = {"NbOutputMaps": 4, "secondStride": [2, 2]}
+    biased = np.maximum(sums + bias.reshape(1, 4, 1, 1), 0)
+    case(kind, "secondIsStrided", fields | {"epilogue": {"steps": [{"kind": 2}]}}, [x, filters, bias, y],
+         as_type(biased, x))  # fmt: skip
+    case(kind, "withoutBias", fields, [x, filters, None, y], as_type(sums, x))
+    turned = np.concatenate([filters[:, 3:], filters[:, :3]], axis=1)
+    case(kind, "firstIsStrided", {"NbOutputMaps": 4, "firstStride": [2, 2]}, [y, turned, None, x], as_type(sums, x))
+
+
 def quantized_norms():
     """A norm whose result is rounded to int8 by one scale."""
     x, scale, shift = uniform("qn_x", 5, 6), uniform("qn_s", 1, 6), uniform("qn_b", 1, 6)
@@ -1937,6 +1954,7 @@ def main():
         channel_gates,
         image_convolutions,
         normalized_products,
+        convolution_sums,
         quantized_norms,
         weight_only_products,
         dynamic_quantizations,

@@ -157,6 +157,7 @@ FusionLimits generousLimits()
         .imagePool = 4,
         .normalizedTypes = types,
         .normalizedRows = 256,
+        .summedTypes = types,
         .projectionTypes = types,
         .int8Steps = 6,
         .quantizedTypes = {DType::kINT8, DType::kFP8},
@@ -202,11 +203,11 @@ void expectSkipped(std::string_view rule, std::string_view before)
     EXPECT_EQ(print(graph, kCompared), normalForm(before));
 }
 
-void expectGone(std::string_view rule, std::string_view before, std::string_view kind)
+void expectGone(std::string_view rule, std::string_view before, std::string_view kind, FusionLimits const& limits)
 {
     Graph graph = parsed(before);
     Outputs const outputs{graph};
-    Result<Done> const done = run(graph, rule, generousLimits());
+    Result<Done> const done = run(graph, rule, limits);
     ASSERT_TRUE(done) << done.error().message;
     for (NodeId const id : graph.order())
         EXPECT_NE(graph.node(id).layer->name(), kind) << print(graph, kCompared);

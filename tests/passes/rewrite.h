@@ -22,7 +22,8 @@ void expectUnchanged(std::string_view rule, std::string_view before, FusionLimit
 //! The same for graphs whose values are drawn anew in each run: only the text is compared.
 void expectSkipped(std::string_view rule, std::string_view before);
 //! The rule leaves no layer of the kind, and the graph gives the same outputs on random inputs.
-void expectGone(std::string_view rule, std::string_view before, std::string_view kind);
+void expectGone(std::string_view rule, std::string_view before, std::string_view kind,
+    FusionLimits const& limits = generousLimits());
 //! Text with numbered values; fails the test when it does not parse.
 std::string normalForm(std::string_view text);
 Graph parsed(std::string_view text);

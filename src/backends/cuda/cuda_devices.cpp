@@ -137,8 +137,11 @@ Target targetOfModel(CudaModel const& model)
         target.fusion.imageStride = 4;
         target.fusion.imagePool = 4;
     }
-    if (model.major == 9) // Early tiles.
+    if (model.major == 9) // Early and large tiles.
     {
+        target.fusion.summedTypes = {DType::kHALF, DType::kBF16};
+        target.fusion.summedChannels = 64;
+        target.fusion.summedColumns = 8;
         target.fusion.normalizedTypes = {DType::kHALF, DType::kBF16};
         target.fusion.normalizedRows = 256;
         target.fusion.leastNormalizedRows = 17;

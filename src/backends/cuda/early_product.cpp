@@ -42,6 +42,7 @@ struct EarlyCode
     TensorMapType type{kTensorMapHalf};
     EngineMatrix a{};
     std::optional<EngineWindows> windows{}; //!< In place of a.
+    std::optional<EngineWindows> second{};  //!< Of input kFirstExtra.
     EngineMatrix b{};
     bool hasBias{false};
     bool hasExtra{false};
@@ -74,14 +75,17 @@ class EarlyProduct final : public CudaPrepared
         params.extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
         params.c = call.outputs[0];
         params.sums = mCode.isNormalized ? call.inputs[NormalizedProduct::kSums] : nullptr;
+        void const* const second = mCode.second ? call.inputs[kFirstExtra] : nullptr;
         for (void const* const address :
-            {call.inputs[0], call.inputs[1], params.extra, static_cast<void const*>(params.c)})
+            {call.inputs[0], call.inputs[1], second, params.extra, static_cast<void const*>(params.c)})
             if (!isOnGrain(address, kEngineAlignment))
                 return cudaPrepared(*mOtherwise).launch(at);
         if (mCode.windows)
             TENON_TRY(describeWindows(at, params.a, call.inputs[0], mCode.type, *mCode.windows));
         else
             TENON_TRY(describeMatrix(at, params.a, call.inputs[0], mCode.type, mCode.a));
+        if (mCode.second)
+            TENON_TRY(describeWindows(at, params.second, second, mCode.type, *mCode.second));
         TENON_TRY(describeMatrix(at, params.b, call.inputs[1], mCode.type, mCode.b));
         return launchKernel(at, mCode.kernel, mCode.grid, params);
     }
@@ -139,6 +143,7 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .hasExtra = of.own.extraInputs() > 0,
         .isWindowed = windows.has_value(),
         .epilogue = TENON_TRY(largeEpilogueText(of.own)),
+        .hasSecond = of.step.second.has_value(),
         .isNormalized = epsilon.has_value()};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
@@ -157,12 +162,16 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         windows->boxRows = tile.rows;
         params.walk = windows->walk;
     }
+    std::optional<SecondWindows>& second = of.step.second;
+    if (second)
+        second->putInto(tile.rows, EarlyTile::kDepth, params.firstSteps, params.secondWalk);
     Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors, form.isNormalized);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
-        .a = {matrices.rows, matrices.depth, tile.rows},
+        .a = {matrices.rows, second ? second->firstDepth : matrices.depth, tile.rows},
         .windows = windows,
+        .second = second ? std::optional{second->windows} : std::nullopt,
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,
@@ -221,6 +230,20 @@ Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const&
         return norm.otherwise;
     return earlyTiles(device, tile, {{product}, product.epilogue, norm.otherwise}, norm.epsilon, constants,
         inputs.first(kFirstExtra), out);
+}
+
+Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
+    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+{
+    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
+    if (!isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype))
+        return std::move(of.otherwise);
+    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
+}
+
+std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices)
+{
+    return tacticsOfTiles(matrices, kEarlyTiles.size());
 }
 
 std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices)
@@ -320,7 +343,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const
     if (!windows || out.extents[1] % kEngineGrain != 0)
         return refuse(kName, "takes windows of two axes over channels by 64, single pixels' by 8");
     ProductShape const matrices = ltShapeOf(windows->product(layer, out).shape).matrices;
-    std::vector<int32_t> const tactics = tacticsOfTiles(matrices, kEarlyTiles.size());
+    std::vector<int32_t> const tactics = earlyConvolutionTactics(matrices);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kChannelsLast, matrices, tactics);

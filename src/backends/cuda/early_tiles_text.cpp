@@ -52,6 +52,15 @@ static __device__ __forceinline__ int warpRow() { return (int)threadIdx.x / 32 *
 constexpr char kEarlyEmulatedText[]{R"(
 static Terms terms;
 static float sumsOfParts[PARTS][BM * kPitch];
+static float rowNumber(EarlyTilesParams const& p, Share const& share, int row, int k)
+{
+    int const firstDepth = p.firstSteps * kDepth;
+    if (HAS_SECOND && k >= firstDepth)
+        return windowNumber(
+            p.second, p.secondWalk, windowAt(p.secondWalk, share.row), row - share.row, k - firstDepth);
+    return IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, share.row), row - share.row, k)
+                       : numberAt(p.a, row, k);
+}
 static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d)
 {
     int const lane = threadIdx.x % 32;
@@ -62,8 +71,7 @@ static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d
             int const column = share.column + n * 8 + lane % 4 * 2 + i % 2;
             float sum = 0.0f;
             for (int k = share.firstStep * kDepth; k < (share.firstStep + share.steps) * kDepth; ++k)
-                sum += (IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, share.row), row - share.row, k)
-                                    : numberAt(p.a, row, k)) * numberAt(p.b, column, k);
+                sum += rowNumber(p, share, row, k) * numberAt(p.b, column, k);
             d[n][i] = sum;
         }
 }
@@ -150,18 +158,30 @@ static __device__ __forceinline__ void fetchAhead(u64 const (&map)[16], int colu
                  :: "l"(map), "r"(column), "r"(row) : "memory");
 }
 
+//! Where windows of a share's first row begin.
+struct Windows
+{
+    WindowAt own, second;
+};
+static __device__ __forceinline__ Windows windowsOf(EarlyTilesParams const& p, int row)
+{
+    return {IS_WINDOWED ? windowAt(p.walk, row) : WindowAt{}, HAS_SECOND ? windowAt(p.secondWalk, row) : WindowAt{}};
+}
+
 //! The rows of a step.
 static __device__ __forceinline__ void fetchRows(
-    EarlyTilesParams const& p, unsigned to, unsigned barrier, WindowAt const& at, int row, int step)
+    EarlyTilesParams const& p, unsigned to, unsigned barrier, Windows const& at, int row, int step)
 {
+    if (HAS_SECOND && step >= p.firstSteps)
+        return fetchWindows(to, p.second, barrier, p.secondWalk, at.second, step - p.firstSteps);
     if (IS_WINDOWED)
-        return fetchWindows(to, p.a, barrier, p.walk, at, step);
+        return fetchWindows(to, p.a, barrier, p.walk, at.own, step);
     fetch(to, p.a, barrier, step * kDepth, row);
 }
 
 static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Share const& share, Ring const& ring)
 {
-    WindowAt const at = IS_WINDOWED ? windowAt(p.walk, share.row) : WindowAt{};
+    Windows const at = windowsOf(p, share.row);
     asm volatile("prefetch.tensormap [%0];" :: "l"(p.a) : "memory");
     int const ahead = share.steps < p.stages ? share.steps : p.stages;
     int depth = share.firstStep * kDepth;
@@ -534,8 +554,9 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     EarlyTile const& tile = form.tile;
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
-                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, IS_NORMALIZED = {};\n",
-        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed,
+                        "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, HAS_SECOND = {}, "
+                        "IS_NORMALIZED = {};\n",
+        form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond,
         form.isNormalized);
     text += matrixText();
     text +=

@@ -11,11 +11,12 @@ namespace tenon::cuda
 {
 
 //! `extra`: a tensor like the result. `sums`: of b's columns, where rows are normalized. Matrices a and b as the copy
-//! engine knows them; a may be windows.
+//! engine knows them; a may be windows. Steps of the depth behind firstSteps have windows of the second images.
 TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c;
                     void const* sums; int rows; int columns; int depth; int steps; int stepsOfPart; int tilesDown;
-                    int stages; int isConstantBias; float alpha; float epsilon; WindowWalk walk;
-                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];);
+                    int stages; int isConstantBias; int firstSteps; float alpha; float epsilon; WindowWalk walk;
+                    WindowWalk secondWalk; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
+                    alignas(64) unsigned long long second[16];);
 
 //! A block's results, and how many blocks, a cluster, share them out by depth.
 struct EarlyTile
@@ -68,6 +69,7 @@ struct EarlyTilesForm
     bool hasExtra;            //!< The epilogue reads a tensor like the result.
     bool isWindowed;          //!< Rows are windows.
     std::string epilogue;     //!< As largeEpilogueText gives it.
+    bool hasSecond{false};    //!< Behind the depth of the rows comes that of other images' windows.
     bool isNormalized{false}; //!< Rows get mean 0 and variance 1 first: parts are one, and stages whole.
 };
 

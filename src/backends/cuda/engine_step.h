@@ -13,6 +13,7 @@ struct EngineStep
     StepProduct product;
     std::optional<EngineWindows> windows{};      //!< Its rows, where they are windows,
     std::optional<ConvolutionShape> ofWindows{}; //!< and the convolution then.
+    std::optional<SecondWindows> second{};       //!< What stands behind the depth of the rows.
 };
 //! Of a convolution all of which lies channels last; none: the engine does not fetch its windows.
 std::optional<EngineStep> engineStepOf(

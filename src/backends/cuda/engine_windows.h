@@ -34,6 +34,20 @@ struct EngineWindows
     StepProduct product(ConvolutionShape const& layer, TensorArg const& out) const;
 };
 
+//! Windows whose depth stands behind that of a product's rows, which ends with a step: of input kFirstExtra.
+struct SecondWindows
+{
+    EngineWindows windows;
+    int64_t firstDepth;
+
+    void putInto(int tileRows, int64_t depthOfStep, int& firstSteps, WindowWalk& walk)
+    {
+        windows.boxRows = tileRows;
+        firstSteps = static_cast<int>(firstDepth / depthOfStep);
+        walk = windows.walk;
+    }
+};
+
 //! Where the engine can fetch windows: one group, channels by 16 bytes, by whole rows where a window has several
 //! pixels, and extents that its descriptions have room for.
 std::optional<EngineWindows> engineWindowsOf(

@@ -1,6 +1,6 @@
 // Products that fill a Hopper GPU, and convolutions of single pixels that are such, in half precision: by wgmma, with
 // bias and epilogue in the kernel. How results are tiled are tactics.
-#include "backends/cuda/engine_step.h"
+#include "backends/cuda/large_product.h"
 #include "backends/cuda/large_step.h"
 #include "backends/cuda/matrix_text.h"
 
@@ -19,10 +19,16 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 64, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
 };
 
-//! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
-Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, LargeTile const& tile, EngineCase of,
-    std::span<TensorArg const> inputs, TensorArg const& out)
+Result<LargeTile> largeTileOf(int32_t tactic)
 {
+    return kLargeTiles[TENON_TRY(positionOf(tactic, kLargeTiles.size(), "a large product"))];
+}
+} // namespace
+
+Result<std::shared_ptr<Prepared const>> largeProduct(
+    CudaDevice const& device, int32_t tactic, EngineCase of, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    LargeTile const tile = TENON_TRY(largeTileOf(tactic));
     StepProduct const& product = of.step.product;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
     std::string const type = TENON_TRY(storageOf(out.dtype));
@@ -35,11 +41,13 @@ Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, Lar
                         .hasBias = matrices.hasBias,
                         .hasExtra = of.own.extraInputs() > 0,
                         .isWindowed = of.step.windows.has_value(),
+                        .hasSecond = of.step.second.has_value(),
                         .epilogue = TENON_TRY(largeEpilogueText(of.own))},
         .rows = matrices.rows,
         .columns = matrices.columns,
         .depth = matrices.depth,
         .windows = of.step.windows,
+        .second = of.step.second,
         .extraInput = kFirstExtra,
         .otherwise = std::move(of.otherwise)};
     whole.factors.alpha = product.alpha;
@@ -47,14 +55,34 @@ Result<std::shared_ptr<Prepared const>> largeTiles(CudaDevice const& device, Lar
         device, TENON_TRY(largeStep(device, std::move(whole))), {product.epilogue, of.own.steps.size()}, inputs, out);
 }
 
+std::vector<LargeTactic> largeTactics(ProductShape const& matrices)
+{
+    constexpr double kMaxOverMin{1.2};
+    auto const isFor = [&](LargeTile const& tile) {
+        return tile.columns >= kLargeTiles[0].columns || matrices.columns <= tile.columns;
+    };
+    auto const workOf = [&](LargeTile const& tile) {
+        return workOfLarge(matrices.rows, matrices.columns, matrices.depth, tile);
+    };
+    double least{workOf(kLargeTiles[0])};
+    for (LargeTile const& tile : kLargeTiles)
+        least = isFor(tile) ? std::min(least, workOf(tile)) : least;
+    std::vector<LargeTactic> tactics;
+    for (size_t i = 0; i < kLargeTiles.size(); ++i)
+        if (double const work = workOf(kLargeTiles[i]); isFor(kLargeTiles[i]) && work <= kMaxOverMin * least)
+            tactics.push_back({static_cast<int32_t>(i), work});
+    return tactics;
+}
+
+namespace
+{
 //! Without the engine where extents, the GPU or addresses are others than the tactic was made for.
 Result<std::shared_ptr<Prepared const>> largeOrOther(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
-    LargeTile const& tile = kLargeTiles[TENON_TRY(positionOf(tactic, kLargeTiles.size(), "a large product"))];
     if (!isForEngine(device.model(), ltShapeOf(step.product.shape), out.dtype))
         return withoutEngine(device, step, step.product.epilogue, inputs, out);
-    return largeTiles(device, tile, TENON_TRY(engineCaseOf(device, std::move(step), inputs, out)), inputs, out);
+    return largeProduct(device, tactic, TENON_TRY(engineCaseOf(device, std::move(step), inputs, out)), inputs, out);
 }
 
 class LargeProductKernel final : public EngineProductKernel
@@ -100,25 +128,12 @@ std::variant<std::vector<Offer>, Refusal> offersOfLarge(
     double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
     if (products < kLeastLargeProduct)
         return refuse(kName, "smaller products do not fill the GPU");
-    constexpr double kMaxOverMin{1.2};
-    auto const isFor = [&](LargeTile const& tile) {
-        return tile.columns >= kLargeTiles[0].columns || matrices.columns <= tile.columns;
-    };
-    auto const workOf = [&](LargeTile const& tile) {
-        return workOfLarge(matrices.rows, matrices.columns, matrices.depth, tile);
-    };
-    double least{workOf(kLargeTiles[0])};
-    for (LargeTile const& tile : kLargeTiles)
-        least = isFor(tile) ? std::min(least, workOf(tile)) : least;
     std::vector<Offer> offers;
-    for (size_t i = 0; i < kLargeTiles.size(); ++i)
+    for (auto const& [tactic, work] : largeTactics(matrices))
     {
         constexpr double kFaster{100.0}; // Than a tenth of the plain peak.
-        double const work = workOf(kLargeTiles[i]);
-        if (!isFor(kLargeTiles[i]) || work > kMaxOverMin * least)
-            continue;
-        double const cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * static_cast<double>(i);
-        offers.push_back(rowsOffer(problem, layout, cost, static_cast<int64_t>(i))); // That is the cost unless timed.
+        double const cost = costOf(problem, work / kFaster, bytesOf(problem)) + 0.01 * tactic;
+        offers.push_back(rowsOffer(problem, layout, cost, tactic)); // That is the cost unless timed.
     }
     return offers;
 }

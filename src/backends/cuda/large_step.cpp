@@ -15,6 +15,7 @@ struct LargeCode
     Grid grid;
     EngineMatrix a{};
     std::optional<EngineWindows> windows{}; //!< In place of a.
+    std::optional<EngineWindows> second{};  //!< Of input kFirstExtra.
     EngineMatrix b{};
     EngineMatrix c{};
     EngineMatrix extra{};
@@ -41,13 +42,14 @@ class LargeProduct final : public CudaPrepared
     Result<Done> launch(CudaCall const& at) const override
     {
         Call const& call = at.call;
+        void const* const second = mCode.second ? call.inputs[kFirstExtra] : nullptr;
         void const* const extra = mCode.extraInput > 0 ? call.inputs[mCode.extraInput] : nullptr;
         LargeTilesParams params = mParams;
         params.bias = mCode.hasBias ? call.inputs[2] : nullptr;
         params.scales = mCode.scalesInput > 0 ? call.inputs[mCode.scalesInput] : nullptr;
         bool isTaken = isOnGrain(params.bias, mCode.biasBytes);
         for (void const* const address :
-            {call.inputs[0], call.inputs[1], static_cast<void const*>(call.outputs[0]), extra})
+            {call.inputs[0], call.inputs[1], second, static_cast<void const*>(call.outputs[0]), extra})
             isTaken = isTaken && isOnGrain(address, kEngineAlignment);
         if (!isTaken)
             return cudaPrepared(*mOtherwise).launch(at);
@@ -56,6 +58,8 @@ class LargeProduct final : public CudaPrepared
             TENON_TRY(describeWindows(at, params.a, call.inputs[0], operands, *mCode.windows));
         else
             TENON_TRY(describeMatrix(at, params.a, call.inputs[0], operands, mCode.a));
+        if (mCode.second)
+            TENON_TRY(describeWindows(at, params.second, second, operands, *mCode.second));
         TENON_TRY(describeMatrix(at, params.b, call.inputs[1], operands, mCode.b));
         TENON_TRY(describeMatrix(at, params.c, call.outputs[0], result, mCode.c));
         if (extra != nullptr)
@@ -90,7 +94,7 @@ LargeCode codeOfLarge(LargeCase const& of)
     LargeTilesForm const& form = of.form;
     EngineRow const row = stageRow(form);
     LargeCode code{.windows = of.windows, .extraInput = form.hasExtra ? of.extraInput : 0};
-    code.a = {of.rows, of.depth, form.tile.rows, row};
+    code.a = {of.rows, of.second ? of.second->firstDepth : of.depth, form.tile.rows, row};
     code.b = form.isTurnedB ? EngineMatrix{of.columns, of.depth, form.tile.columns, row}
                             : EngineMatrix{of.depth, of.columns, row.elements(), row};
     code.c = {of.rows, of.columns, LargeTile::kSlotRows, pieceRow(form.type)};
@@ -122,6 +126,11 @@ Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, Larg
     params.tiles = params.tilesAcross * static_cast<int>(blocksOf(of.rows, form.tile.rows));
     if (of.windows)
         params.walk = of.windows->walk;
+    if (of.second)
+    {
+        of.second->putInto(form.tile.rows, stageRow(form).elements(), params.firstSteps, params.secondWalk);
+        code.second = of.second->windows;
+    }
     code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
         .block = LargeTile::kThreads,
         .sharedBytes = shared};

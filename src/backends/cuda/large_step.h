@@ -14,6 +14,7 @@ struct LargeCase
     int64_t columns;
     int64_t depth;
     std::optional<EngineWindows> windows{}; //!< In place of rows that lie behind each other.
+    std::optional<SecondWindows> second{};  //!< What stands behind their depth.
     LargeTilesParams factors{};             //!< Its numbers that have to do with scales.
     size_t extraInput;
     size_t scalesInput{0};                     //!< 0: there are none.

@@ -91,6 +91,16 @@ static inline void storeFragments(unsigned at, unsigned const (&from)[4])
         std::memcpy(sharedMemory + rows[t / 32 * 32 + i * 8 + t % 32 / 4] + t % 4 * 4, &from[i], 4);
     __syncthreads();
 }
+//! Of a tile that begins at row `first`.
+static float rowNumber(LargeTilesParams const& p, int first, int row, int k)
+{
+    int const firstDepth = p.firstSteps * kDepth;
+    if (HAS_SECOND && k >= firstDepth)
+        return windowNumber<In, kDepth>(
+            p.second, p.secondWalk, windowAt(p.secondWalk, first), row - first, k - firstDepth);
+    return IS_WINDOWED ? windowNumber<In, kDepth>(p.a, p.walk, windowAt(p.walk, first), row - first, k)
+                       : numberAt<In>(p.a, row, k);
+}
 static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
 {
     int const lane = threadIdx.x % 32;
@@ -104,9 +114,7 @@ static void multiplyTile(LargeTilesParams const& p, Place const& at, Sums& d)
                 Sum sum = 0;
                 for (int k = 0; k < p.steps * kDepth && row < (int)p.c[2] && column < p.columns; ++k)
                 {
-                    float const a = IS_WINDOWED
-                        ? windowNumber<In, kDepth>(p.a, p.walk, windowAt(p.walk, at.row), row - at.row, k)
-                        : numberAt<In>(p.a, row, k);
+                    float const a = rowNumber(p, at.row, row, k);
                     sum += (Sum)a * (Sum)(IS_TURNED_B ? numberAt<In>(p.b, column, k) : numberAt<In>(p.b, k, column));
                 }
                 d[m][n][i] = sum;
@@ -187,13 +195,21 @@ struct Ring
     unsigned stages, full, empty; // Addresses.
 };
 
+//! Where windows of a tile's first row begin.
+struct Windows
+{
+    WindowAt own, second;
+};
+
 static __device__ __forceinline__ void fetchStage(
-    LargeTilesParams const& p, Place const& at, WindowAt const& window, unsigned to, unsigned barrier, int step)
+    LargeTilesParams const& p, Place const& at, Windows const& windows, unsigned to, unsigned barrier, int step)
 {
     int const depth = step * kDepth;
     expectBytes(barrier, kStageBytes);
-    if (IS_WINDOWED)
-        fetchWindows<kDepth>(to, p.a, barrier, p.walk, window, step);
+    if (HAS_SECOND && step >= p.firstSteps)
+        fetchWindows<kDepth>(to, p.second, barrier, p.secondWalk, windows.second, step - p.firstSteps);
+    else if (IS_WINDOWED)
+        fetchWindows<kDepth>(to, p.a, barrier, p.walk, windows.own, step);
     else
         fetch(to, p.a, barrier, depth, at.row);
     if (IS_TURNED_B)
@@ -212,11 +228,12 @@ static __device__ __forceinline__ void fetchTiles(
     for (int tile = first; tile < p.tiles; tile += stride)
     {
         Place const at = placeOf(p, tile);
-        WindowAt const window = IS_WINDOWED ? windowAt(p.walk, at.row) : WindowAt{};
+        Windows const windows{IS_WINDOWED ? windowAt(p.walk, at.row) : WindowAt{},
+            HAS_SECOND ? windowAt(p.secondWalk, at.row) : WindowAt{}};
         for (int step = 0; step < p.steps; ++step)
         {
             waitBarrier(ring.empty + stage * 8, parity);
-            fetchStage(p, at, window, ring.stages + stage * kStageBytes, ring.full + stage * 8, step);
+            fetchStage(p, at, windows, ring.stages + stage * kStageBytes, ring.full + stage * 8, step);
             if (++stage == STAGES)
             {
                 stage = 0;
@@ -720,11 +737,11 @@ std::string largeTilesText(LargeTilesForm const& form)
         form.in == "signed char" ? 'r' : 'f');
     text += fmt::format("constexpr int BM = {}, BN = {}, STAGES = {}, SLOTS = {}, ROW_BYTES = {};\n"
                         "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, "
-                        "IS_WINDOWED = {}, IS_SCALED = {};\n"
+                        "IS_WINDOWED = {}, HAS_SECOND = {}, IS_SCALED = {};\n"
                         "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n",
         tile.rows, tile.columns, form.stages(), tile.slots, form.rowBytes, tile.takesTurns, form.isTurnedB,
-        form.hasBias, form.hasExtra, form.isWindowed, form.isScaled(), LargeTilesForm::isByte(form.type),
-        form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers);
+        form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond, form.isScaled(),
+        LargeTilesForm::isByte(form.type), form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",

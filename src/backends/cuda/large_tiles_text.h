@@ -14,11 +14,13 @@ namespace tenon::cuda
 {
 
 //! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does.
+//! Steps of the depth behind firstSteps have windows of the second images.
 //! alpha: of all sums, in front of what scale a column has; factors of the bias, of that tensor's bytes and, unless
 //! they are in all these, of results in front of their rounding.
 TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; int columns;
-                    int steps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
-                    float extraFactor; float outFactor; WindowWalk walk; alignas(64) unsigned long long a[16];
+                    int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
+                    float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
+                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long second[16];
                     alignas(64) unsigned long long b[16]; alignas(64) unsigned long long c[16];
                     alignas(64) unsigned long long extra[16];);
 
@@ -52,10 +54,11 @@ struct LargeTilesForm
     std::string bias;
     bool isTurnedB; //!< Columns lie behind each other, else rows.
     bool hasBias;
-    bool hasExtra;        //!< The epilogue reads a tensor that lies as the result does.
-    bool isWindowed;      //!< Rows are windows.
-    int rowBytes{128};    //!< Of the depth, that a stage has.
-    std::string epilogue; //!< As largeEpilogueText gives it.
+    bool hasExtra;         //!< The epilogue reads a tensor that lies as the result does.
+    bool isWindowed;       //!< Rows are windows.
+    bool hasSecond{false}; //!< Behind the depth of the rows comes that of other images' windows.
+    int rowBytes{128};     //!< Of the depth, that a stage has.
+    std::string epilogue;  //!< As largeEpilogueText gives it.
     LargeRounding rounding{};
 
     static bool isByte(std::string_view type) noexcept

@@ -1,0 +1,298 @@
+// Sums of two convolutions of single pixels as one product, whose depth is that of both images: by early and by large
+// tiles, whose copy engine goes from the pixels of one to those of the other; else one thread per result.
+#include "layers/convolution_sum.h"
+#include "backends/cuda/early_product.h"
+#include "backends/cuda/large_product.h"
+#include "backends/cuda/window_geometry.h"
+
+namespace tenon::cuda
+{
+
+namespace
+{
+//! Where in memory pixels of both images are, whose results lie alike.
+TENON_DEVICE_STRUCT(PixelSumParams, unsigned const* stop; void const* x; void const* second; void const* w;
+                    void const* bias; void* y; WindowGeometry g; WindowGeometry h; long long depth;
+                    EpilogueOperand extras[4];);
+
+constexpr char kPixelSumKernel[]{R"(
+static __device__ __forceinline__ float partOf(
+    Stored const* x, WindowGeometry const& g, i64 const* at, Stored const* w)
+{
+    Stored const* const in = x
+        + offsetOf(g.inStrides, at[0], 0, at[2] * g.stride[0], at[3] * g.stride[1], at[4] * g.stride[2]);
+    float part = 0.0f;
+    for (i64 c = 0; c < g.inExtents[1]; ++c)
+        part = fmaf(widen(in[c * g.inStrides[1]]), widen(w[c]), part);
+    return part;
+}
+TENON_KERNEL(pixelSum, PixelSumParams)
+{
+    for (u64 item = firstItem(); item < p.g.count; item += itemStride())
+    {
+        i64 at[5];
+        placeOf(p.g, item, at);
+        Stored const* const filter = (Stored const*)p.w + at[1] * p.depth;
+        float sum = partOf((Stored const*)p.x, p.g, at, filter)
+            + partOf((Stored const*)p.second, p.h, at, filter + p.g.inExtents[1]);
+        if (p.bias != nullptr)
+            sum += widen(((Stored const*)p.bias)[at[1]]);
+        put(((Stored*)p.y)[offsetOf(p.g.outStrides, at[0], at[1], at[2], at[3], at[4])],
+            finish(p.extras, sum, at[0], at[1], at[2], at[3], at[4]));
+    }
+}
+)"};
+
+class PixelSumStep final : public CudaPrepared
+{
+  public:
+    PixelSumStep(PixelSumParams const& params, bool hasBias, void* code)
+        : mParams{params},
+          mHasBias{hasBias},
+          mCode{code}
+    {
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        PixelSumParams params = mParams;
+        params.x = at.call.inputs[0];
+        params.w = at.call.inputs[1];
+        params.bias = mHasBias ? at.call.inputs[2] : nullptr;
+        params.second = at.call.inputs[ConvolutionSum::kSecond];
+        params.y = at.call.outputs[0];
+        return launchKernel(at, mCode, gridFor(at.device, static_cast<int64_t>(params.g.count), 128), params);
+    }
+
+  private:
+    PixelSumParams mParams;
+    bool mHasBias;
+    void* mCode;
+};
+
+Result<std::shared_ptr<Prepared const>> pixelSum(
+    CudaDevice const& device, ConvolutionSum const& layer, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    TensorArg const& second = inputs[ConvolutionSum::kSecond];
+    PixelSumParams params{};
+    params.g = TENON_TRY(windowGeometry(layer.first().window(), inputs[0], out));
+    params.h = TENON_TRY(windowGeometry(layer.second().window(), second, out));
+    params.depth = inputs[0].extents[1] + second.extents[1];
+    std::string text = windowText() + kEpilogueOperandText + kPixelSumParamsText;
+    text += fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(out.dtype)));
+    text += TENON_TRY(epilogueText(layer.epilogue)) + kPixelSumKernel;
+    Module const& module = *TENON_TRY(moduleOf(device, wholeText(text)));
+    void* const code = TENON_TRY(module.function("pixelSum"));
+    bool const hasBias = inputs[2].present;
+    return std::shared_ptr<Prepared const>{std::make_shared<PixelSumStep>(params, hasBias, code)};
+}
+
+ConvolutionShape shapeOf(Convolution const& layer)
+{
+    return {.window = layer.window(), .groups = 1};
+}
+
+//! Extents of a layer's images and results.
+struct SumExtents
+{
+    std::vector<int64_t> first;
+    std::vector<int64_t> second;
+    std::vector<int64_t> out;
+
+    //! The product that such a layer comes to.
+    ProductShape product(bool hasBias) const
+    {
+        return {.rows = volumeOf(out) / std::max<int64_t>(out[1], 1),
+            .columns = out[1],
+            .depth = first[1] + second[1],
+            .isTurnedB = true,
+            .hasBias = hasBias,
+            .extents = {},
+            .aBatch = {},
+            .bBatch = {}};
+    }
+};
+
+//! The images as the engine fetches them, channels last; none: it does not.
+std::optional<EngineStep> engineStepOf(ConvolutionSum const& layer, SumExtents const& extents, bool hasBias)
+{
+    auto const first = engineWindowsOf(shapeOf(layer.first()), extents.first, extents.out);
+    auto const second = engineWindowsOf(shapeOf(layer.second()), extents.second, extents.out);
+    if (!first || !second || extents.first[1] % EngineRow{}.elements() != 0)
+        return std::nullopt;
+    EngineStep step{.product = {.shape = extents.product(hasBias), .epilogue = layer.epilogue}};
+    bool const areRows = first->walk.strideX == 1 && first->walk.strideY == 1;
+    if (!areRows)
+        step.windows = first;
+    step.second = SecondWindows{*second, extents.first[1]};
+    return step;
+}
+
+//! By the tiles that `Tiles` has, or a thread per result where extents, weights or the GPU are others than those of the
+//! tactic.
+template <typename Tiles>
+class SumKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        ConvolutionSum const layer = TENON_TRY(fieldsOf<ConvolutionSum>(args()));
+        int32_t const tactic = TENON_TRY(chosenTactic());
+        TensorArg const& out = outputs[0];
+        TensorArg const& second = inputs[ConvolutionSum::kSecond];
+        auto direct = TENON_TRY(pixelSum(device(), layer, inputs, out));
+        bool isLast{true};
+        for (TensorArg const* const each : {&inputs[0], &second, &out})
+            isLast = isLast && each->layout == Layout::kChannelsLast;
+        auto step = isLast ? engineStepOf(layer, {inputs[0].extents, second.extents, out.extents}, inputs[2].present)
+                           : std::nullopt;
+        if (!step || !isForEngine(device().model(), ltShapeOf(step->product.shape), out.dtype))
+            return direct;
+        bool const isBiasConstant = !inputs[2].present || isConstant(2);
+        return Tiles::step(device(), {*std::move(step), layer.epilogue, std::move(direct)},
+            {isConstant(1), isBiasConstant}, inputs, out, tactic);
+    }
+};
+
+struct EarlyTiles
+{
+    static constexpr char kName[]{"early tiles"};
+    static constexpr char kKernel[]{"early_convolution_sum"};
+    static Result<std::shared_ptr<Prepared const>> step(CudaDevice const& device, EngineCase of,
+        WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+    {
+        return earlySum(device, std::move(of), constants, inputs, out, tactic);
+    }
+    static std::vector<int32_t> tactics(ProductShape const& matrices)
+    {
+        return earlyConvolutionTactics(matrices);
+    }
+};
+
+struct LargeTiles
+{
+    static constexpr char kName[]{"large tiles"};
+    static constexpr char kKernel[]{"large_convolution_sum"};
+    static Result<std::shared_ptr<Prepared const>> step(CudaDevice const& device, EngineCase of, WeightsThere const&,
+        std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+    {
+        return largeProduct(device, tactic, std::move(of), inputs, out);
+    }
+    static std::vector<int32_t> tactics(ProductShape const& matrices)
+    {
+        constexpr int64_t kFewestTiles{66}; // Of 128 × 128, for half of Hopper's multiprocessors.
+        std::vector<int32_t> tactics;
+        if (blocksOf(matrices.rows, 128) * blocksOf(matrices.columns, 128) >= kFewestTiles)
+            for (LargeTactic const& each : largeTactics(matrices))
+                tactics.push_back(each.tactic);
+        return tactics;
+    }
+};
+
+//! Why the engine does not fetch a layer's images; empty: it does.
+std::string sumRefusal(Problem const& problem, ConvolutionSum const& layer, SumExtents const& extents)
+{
+    if (std::string reason = engineRefusal(problem); !reason.empty())
+        return reason;
+    if (problem.constant(1) == nullptr)
+        return "takes constant filters";
+    auto const step = engineStepOf(layer, extents, problem.hasInput(2));
+    return step ? engineRefusal(ltShapeOf(step->product.shape))
+                : "takes the first images' channels by 64, and the second ones' by 8";
+}
+
+SumExtents typicalSum(Problem const& problem)
+{
+    return {problem.typicalExtents(problem.input(0)), problem.typicalExtents(problem.input(ConvolutionSum::kSecond)),
+        problem.typicalExtents(problem.output())};
+}
+
+//! Channels last.
+Offer sumOffer(Problem const& problem, double cost, int32_t tactic)
+{
+    Offer offer = rowsOffer(problem, Layout::kChannelsLast, cost, tactic);
+    offer.inputs[ConvolutionSum::kSecond] = Layout::kChannelsLast;
+    return offer;
+}
+
+template <typename Tiles>
+std::variant<std::vector<Offer>, Refusal> offersOfSum(Problem const& problem)
+{
+    ConvolutionSum const& layer = problem.fields<ConvolutionSum>();
+    SumExtents const extents = typicalSum(problem);
+    if (std::string reason = sumRefusal(problem, layer, extents); !reason.empty())
+        return refuse(Tiles::kName, std::move(reason));
+    ProductShape const matrices = extents.product(problem.hasInput(2));
+    double const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
+    std::vector<Offer> offers;
+    for (int32_t const tactic : Tiles::tactics(matrices))
+    {
+        constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
+        double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
+        offers.push_back(sumOffer(problem, cost, tactic));
+    }
+    if (offers.empty())
+        return refuse(Tiles::kName, "other tiles fill the GPU");
+    return offers;
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfPixelSum(Problem const& problem)
+{
+    constexpr char kName[]{"direct"};
+    ConvolutionSum const& layer = problem.fields<ConvolutionSum>();
+    if (!kRealTypes.has(problem.output().dtype))
+        return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
+    SumExtents const extents = typicalSum(problem);
+    if (sumRefusal(problem, layer, extents).empty())
+        return refuse(kName, "the tensor cores are faster");
+    auto const results = static_cast<double>(volumeOf(extents.out));
+    auto const depth = static_cast<double>(extents.first[1] + extents.second[1]);
+    std::vector<Offer> offers = windowOffers(problem, 4.0 * results * depth);
+    for (Offer& offer : offers)
+        offer.inputs[ConvolutionSum::kSecond] = offer.outputs[0];
+    return offers;
+}
+
+template <typename Tiles>
+Result<KernelSpec> buildSum(Problem const& problem, Offer const& offer)
+{
+    return tacticSpec(problem, offer, Tiles::kKernel);
+}
+
+class PixelSumKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        return pixelSum(device(), TENON_TRY(fieldsOf<ConvolutionSum>(args())), inputs, outputs[0]);
+    }
+};
+
+Result<KernelSpec> buildPixelSum(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{.kernel = "pixel_sum", .args = encodeLayerArgs(problem, offer), .packed = {}};
+}
+
+template <typename Tiles>
+constexpr Candidate candidateOf() noexcept
+{
+    return {
+        .layer = ConvolutionSum::kName, .name = Tiles::kName, .offers = offersOfSum<Tiles>, .build = buildSum<Tiles>};
+}
+
+constexpr Candidate kSumCandidates[]{candidateOf<LargeTiles>(), candidateOf<EarlyTiles>(),
+    {.layer = ConvolutionSum::kName, .name = "direct", .offers = offersOfPixelSum, .build = buildPixelSum}};
+constexpr CudaKernelEntry kSumKernels[]{{LargeTiles::kKernel, &loadLayerKernel<SumKernel<LargeTiles>>},
+    {EarlyTiles::kKernel, &loadLayerKernel<SumKernel<EarlyTiles>>}, {"pixel_sum", &loadLayerKernel<PixelSumKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(ConvolutionSum, kSumCandidates, kSumKernels);
