@@ -5,6 +5,8 @@
 #include "backends/cuda/large_product.h"
 #include "backends/cuda/window_geometry.h"
 
+#include <algorithm>
+
 namespace tenon::cuda
 {
 
@@ -183,11 +185,16 @@ struct LargeTiles
     }
     static std::vector<int32_t> tactics(ProductShape const& matrices)
     {
-        constexpr int64_t kFewestTiles{66}; // Of 128 × 128, for half of Hopper's multiprocessors.
+        constexpr int64_t kFewestTiles{32}; // Of 128 × 128, for a quarter of Hopper's multiprocessors.
+        constexpr int64_t kManyTiles{132};
         std::vector<int32_t> tactics;
-        if (blocksOf(matrices.rows, 128) * blocksOf(matrices.columns, 128) >= kFewestTiles)
-            for (LargeTactic const& each : largeTactics(matrices))
-                tactics.push_back(each.tactic);
+        int64_t const tiles = blocksOf(matrices.rows, 128) * blocksOf(matrices.columns, 128);
+        if (tiles < kFewestTiles)
+            return tactics;
+        for (LargeTactic const& each : largeTactics(matrices))
+            tactics.push_back(each.tactic);
+        if (tiles < kManyTiles && std::ranges::count(tactics, kNarrowLarge) == 0)
+            tactics.push_back(kNarrowLarge);
         return tactics;
     }
 };

@@ -6,6 +6,8 @@
 namespace tenon::cuda
 {
 
+inline constexpr int32_t kNarrowLarge{3}; //!< The tactic with the fewest columns.
+
 //! A way of tiling results, and the multiplications that a GPU has time for meanwhile.
 struct LargeTactic
 {

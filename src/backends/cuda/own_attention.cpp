@@ -44,9 +44,14 @@ struct AttentionPlan
 class AttentionStep final : public CudaPrepared
 {
   public:
-    explicit AttentionStep(AttentionPlan plan)
-        : mPlan{std::move(plan)}
+    AttentionStep(AttentionPlan plan, double hidden)
+        : mPlan{std::move(plan)},
+          mHidden{hidden}
     {
+    }
+    double hidden() const noexcept override
+    {
+        return mHidden;
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -74,6 +79,7 @@ class AttentionStep final : public CudaPrepared
 
   private:
     AttentionPlan mPlan;
+    double mHidden;
 };
 
 bool fitsMatrix(AttentionOperands const& operands, DType type, CudaModel const& model) noexcept
@@ -332,7 +338,7 @@ Result<std::shared_ptr<Prepared const>> ownAttention(CudaDevice const& device, A
         if (isMaskEven)
             made.maskAlignment = static_cast<uintptr_t>(8 * movableBytes(inputs[3].dtype));
     }
-    return std::shared_ptr<Prepared const>{std::make_shared<AttentionStep>(std::move(made))};
+    return std::shared_ptr<Prepared const>{std::make_shared<AttentionStep>(std::move(made), hiddenByEdges(device))};
 }
 
 } // namespace tenon::cuda
