@@ -203,7 +203,7 @@ class ImageTilesKernel final : public LayerKernel
         int64_t const most = int64_t{form.blocksOfMultiprocessor()} * device().model().multiprocessors;
         int64_t const each = std::clamp<int64_t>(params.tiles, 1, std::max<int64_t>(most / params.groups, 1));
         return {.x = static_cast<unsigned>(each * params.groups),
-            .block = static_cast<unsigned>(form.threads()),
+            .block = ImageTilesForm::kThreads,
             .sharedBytes = static_cast<unsigned>(form.sharedBytes())};
     }
 };

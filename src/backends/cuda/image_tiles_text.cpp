@@ -14,8 +14,9 @@ namespace tenon::cuda
 namespace
 {
 //! Constants in front: C channels; KH, KW, SY, SX the window; MAPS in all; NB of a block; PKY, PKX, PSY, PSX what is
-//! pooled, IS_POOLED; kThreads of a block; BLOCKS of a multiprocessor; SHARED bytes. Types Source and Stored.
+//! pooled, IS_POOLED; BLOCKS of a multiprocessor; SHARED bytes. Types Source and Stored.
 constexpr char kImageMeasuresText[]{R"(
+constexpr int kThreads = 128;
 constexpr int kChunksOfRow = (KW + 1) / 2, kChunks = KH * kChunksOfRow; // Of two pixels, a row's last one may be none.
 constexpr int kSteps = (kChunks + 1) / 2;
 constexpr int kPatchRows = 15 * SY + KH, kPatchColumns = 15 * SX + kChunksOfRow * 2;
@@ -260,7 +261,7 @@ static __device__ __forceinline__ void loadBias(float (&bias)[8], ImageTilesPara
 )"};
 
 constexpr char kRegisterKernelText[]{R"(
-TENON_EARLY_KERNEL(__launch_bounds__(kThreads, BLOCKS), imageTiles, ImageTilesParams)
+TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
 {
     Stored* const patch = (Stored*)sharedMemory;
     unsigned char* const products = sharedMemory + kPixels * 8; // Where weights lie before they are in registers.
@@ -324,10 +325,7 @@ static __device__ __forceinline__ constexpr int placeOf(int row, int chunk) { re
 )"};
 
 //! A product's 64 rows are eight columns of eight rows of the tile. d as in multiplyAdd, for each warp's sixteen rows.
-//! Each of two warpgroups has two of a tile's quarters: while one waits for products, the other one finishes some.
 constexpr char kWarpgroupProductsText[]{R"(
-static __device__ __forceinline__ int warpOfGroup() { return (int)threadIdx.x % 128 / 32; }
-static __device__ __forceinline__ int quarterOf(int turn) { return (int)threadIdx.x / 128 * 2 + turn; }
 constexpr int kRowOfTile = SY * kPatchColumns * 4; // Elements of the patch.
 //! A quarter's first pixel.
 static __device__ __forceinline__ constexpr int quarterAt(int quarter)
@@ -346,7 +344,7 @@ static __device__ __forceinline__ void multiplySlowly(
     for (int item = 0; item < NB / 2; ++item)
     {
         int const n = item / 4, i = item % 4;
-        int const row = warpOfGroup() * 16 + (int)threadIdx.x % 32 / 4 + i / 2 * 8;
+        int const row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4 + i / 2 * 8;
         int const column = n * 8 + (int)threadIdx.x % 4 * 2 + i % 2;
         float sum = 0.0f;
         for (int chunk = 0; chunk < kChunks; ++chunk)
@@ -375,9 +373,11 @@ static __device__ __forceinline__ void beginQuarter(
             chunksAt(weights + placeOf(0, step * 2), NB * 16, 128), step != 0);
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
+//! Until at most `Pending` quarters are under way, and not one that has begun before these numbers'.
+template <int Pending>
 static __device__ __forceinline__ void awaitQuarter(float (&d)[NB / 8][4])
 {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(Pending) : "memory");
 #pragma unroll
     for (int n = 0; n < NB / 8; ++n)
         asm volatile("" : "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3]) :: "memory");
@@ -389,6 +389,7 @@ static __device__ __forceinline__ void beginQuarter(
 {
     multiplySlowly(d, patch, weights, false);
 }
+template <int Pending>
 static __device__ __forceinline__ void awaitQuarter(float (&)[NB / 8][4]) {}
 static __device__ __forceinline__ void publishPixels() {}
 #endif
@@ -398,7 +399,7 @@ constexpr char kWarpgroupKernelText[]{R"(
 static __device__ __forceinline__ void finishQuarter(ImageTilesParams const& p, unsigned char* products, Tile const& at,
     int quarter, int firstMap, float const (&sums)[NB / 8][4], float const (&bias)[NB / 32][8])
 {
-    int const lane = (int)threadIdx.x % 32, warp = warpOfGroup();
+    int const lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
 #pragma unroll
     for (int part = 0; part < NB / 32; ++part)
 #pragma unroll
@@ -426,15 +427,14 @@ static __device__ __noinline__ void finishSlowly(ImageTilesParams const& p, unsi
     float bias[NB / 32][8], sums[NB / 8][4];
     loadBiases(bias, p, firstMap);
 #pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn)
+    for (int quarter = 0; quarter < 4; ++quarter)
     {
-        int const quarter = quarterOf(turn);
         multiplySlowly(sums, patch + quarterAt(quarter), weights, true);
         finishQuarter(p, products, at, quarter, firstMap, sums, bias);
     }
 }
 
-TENON_EARLY_KERNEL(__launch_bounds__(kThreads, BLOCKS), imageTiles, ImageTilesParams)
+TENON_EARLY_KERNEL(__launch_bounds__(128, BLOCKS), imageTiles, ImageTilesParams)
 {
     Stored* const patch = (Stored*)sharedMemory;
     Stored* const weights = patch + kPixels * 4;
@@ -453,14 +453,18 @@ TENON_EARLY_KERNEL(__launch_bounds__(kThreads, BLOCKS), imageTiles, ImageTilesPa
         bool const ownStrange = loadPatch(patch, p, at);
         publishPixels();
         int const hasStrange = __syncthreads_or(ownStrange && (KW % 2 != 0 || kChunks % 2 != 0));
-#pragma unroll 1
-        for (int turn = 0; turn < 2; ++turn)
+        float sums[2][NB / 8][4];
+        beginQuarter(sums[0], patch, weights);
+#pragma unroll
+        for (int quarter = 0; quarter < 4; ++quarter)
         {
-            int const quarter = quarterOf(turn);
-            float sums[NB / 8][4];
-            beginQuarter(sums, patch + quarterAt(quarter), weights);
-            awaitQuarter(sums);
-            finishQuarter(p, products, at, quarter, firstMap, sums, bias);
+            if (quarter < 3)
+                beginQuarter(sums[(quarter + 1) % 2], patch + quarterAt(quarter + 1), weights);
+            if (quarter < 3)
+                awaitQuarter<1>(sums[quarter % 2]);
+            else
+                awaitQuarter<0>(sums[quarter % 2]);
+            finishQuarter(p, products, at, quarter, firstMap, sums[quarter % 2], bias);
         }
         if (hasStrange)
             finishSlowly(p, products, at, firstMap, patch, weights);
@@ -477,11 +481,11 @@ std::string imageTilesText(ImageTilesForm const& form)
     std::string const constants =
         fmt::format("typedef {} Source;\ntypedef {} Stored;\n"
                     "constexpr int C = {}, KH = {}, KW = {}, SY = {}, SX = {}, MAPS = {}, NB = {};\n"
-                    "constexpr int PKY = {}, PKX = {}, PSY = {}, PSX = {}, kThreads = {}, BLOCKS = {}, SHARED = {};\n"
+                    "constexpr int PKY = {}, PKX = {}, PSY = {}, PSX = {}, BLOCKS = {}, SHARED = {};\n"
                     "constexpr bool IS_POOLED = {};\n",
             form.source, form.type, form.channels, form.size[0], form.size[1], form.stride[0], form.stride[1],
             form.maps, form.mapsOfBlock(), form.poolSize[0], form.poolSize[1], form.poolStride[0], form.poolStride[1],
-            form.threads(), form.blocksOfMultiprocessor(), form.sharedBytes(), form.isPooled());
+            form.blocksOfMultiprocessor(), form.sharedBytes(), form.isPooled());
     std::string const start =
         kImageTilesParamsText + constants + std::string{matrixText()} + form.epilogue + kImageMeasuresText;
     if (!form.isByWarpgroup)

@@ -19,6 +19,7 @@ TENON_DEVICE_STRUCT(ImageTilesParams, unsigned const* stop; void const* x; void 
 struct ImageTilesForm
 {
     static constexpr int kSide{16}; //!< Of a tile of products.
+    static constexpr int kThreads{128};
     static constexpr int kPixel{4}; //!< Channels in shared memory, the last ones zeros.
 
     int channels{0};
@@ -32,11 +33,6 @@ struct ImageTilesForm
     std::string epilogue;
     bool isByWarpgroup{false}; //!< Hopper's products, whose weights lie in shared memory; columns two pixels apart.
 
-    //! Of a block: a warpgroup, or two by Hopper's products.
-    int threads() const noexcept
-    {
-        return isByWarpgroup ? 256 : 128;
-    }
     int mapsOfBlock() const noexcept
     {
         return maps <= 32 ? 32 : 64;
@@ -67,7 +63,7 @@ struct ImageTilesForm
         constexpr int kReserved{1024};
         if (!isByWarpgroup)
             return steps() <= 8 ? 4 : 2; // Weights stay in registers.
-        return std::clamp(kSharedOfAll / (sharedBytes() + kReserved), 1, 3);
+        return std::clamp(kSharedOfAll / (sharedBytes() + kReserved), 1, isPooled() ? 3 : 5);
     }
     int sharedBytes() const noexcept
     {
@@ -80,7 +76,7 @@ struct ImageTilesForm
     }
 };
 
-//! Kernel "imageTiles" for blocks of so many threads.
+//! Kernel "imageTiles" for blocks of kThreads threads.
 std::string imageTilesText(ImageTilesForm const& form);
 
 } // namespace tenon::cuda
