@@ -1,5 +1,6 @@
-// NMS: a block of threads per image sorts its pairs of box and class by score and keeps the best that nothing kept
-// hides; a second kernel writes those of all images one behind the other, and the host is told how many they are.
+// NMS: a block of threads per image sorts its pairs of box and class by score and decides about many at a time: first
+// which of them are kept, then what those hide of all behind them. A second kernel writes the pairs of all images one
+// behind the other, and the host is told how many they are.
 #include "layers/nms.h"
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
@@ -50,6 +51,8 @@ static __device__ __forceinline__ bool overlaps(Box const& a, Box const& b, doub
     {
         double const high = a.high[axis] < b.high[axis] ? a.high[axis] : b.high[axis];
         double const low = a.low[axis] > b.low[axis] ? a.low[axis] : b.low[axis];
+        if (!(high > low) && threshold >= 0.0) // As most pairs are.
+            return false;
         common *= high > low ? high - low : 0.0;
     }
     double const both = a.area() + b.area() - common;
@@ -80,55 +83,120 @@ static __device__ __forceinline__ i64 collect(NMSParams const& p, i64 image, u64
     return all < p.limit ? all : p.limit;
 }
 
-TENON_KERNEL(selectBoxes, NMSParams)
+constexpr int kAtOnce = 256, kWords = kAtOnce / 32;
+//! Boxes with their classes, that are compared with many others.
+struct Compared
 {
-    __shared__ unsigned next;
-    i64 const image = blockIdx.x;
-    u64* const keys = p.keys + image * p.room;
+    Box boxes[kAtOnce];
+    int kinds[kAtOnce];
+};
+//! Which of the keys from `first` on are kept, in order; all threads find what they would hide of each other, one of
+//! them takes them in turn. `all`: how many of the image are kept.
+static __device__ __forceinline__ void decide(
+    NMSParams const& p, i64 image, i64 first, i64 count, Compared& kept, int& now, int& all)
+{
+    __shared__ Compared own;
+    __shared__ unsigned hides[kAtOnce][kWords];
+    __shared__ unsigned gone[kWords];
+    __shared__ int chosen[kAtOnce];
+    u64 const* const keys = p.keys + image * p.room + first;
+    int const here = count - first < kAtOnce ? (int)(count - first) : kAtOnce;
+    double const threshold = p.overlap ? *p.overlap : 0.0f;
+    for (int i = threadIdx.x; i < here; i += blockDim.x)
+    {
+        own.boxes[i] = boxOf(p, image, keys[i]);
+        own.kinds[i] = (int)((unsigned)keys[i] / p.perImage);
+    }
+    __syncthreads();
+    for (int item = threadIdx.x; item < here * kWords; item += blockDim.x)
+    {
+        int const i = item / kWords, word = item % kWords;
+        unsigned bits = 0;
+        for (int j = word * 32 > i ? word * 32 : i + 1; j < word * 32 + 32 && j < here; ++j)
+            if (own.kinds[i] == own.kinds[j] && overlaps(own.boxes[j], own.boxes[i], threshold))
+                bits |= 1u << j % 32;
+        hides[i][word] = bits;
+    }
+    for (int word = threadIdx.x; word < kWords; word += blockDim.x)
+    {
+        unsigned bits = 0;
+        for (int j = word * 32; j < word * 32 + 32 && j < here; ++j)
+            bits |= (unsigned)(p.hidden[image * p.limit + first + j] != 0) << j % 32;
+        gone[word] = bits;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+    {
+        i64 const most = *p.most;
+        int* const ofClass = p.ofClass + image * p.classes;
+        now = 0;
+        for (int i = 0; i < here; ++i)
+        {
+            int const kind = own.kinds[i];
+            if ((gone[i / 32] >> i % 32 & 1u) != 0 || ofClass[kind] >= most)
+                continue;
+            ++ofClass[kind];
+            p.kept[image * p.limit + all++] = (int)(unsigned)keys[i];
+            chosen[now++] = i;
+            for (int word = i / 32; word < kWords; ++word)
+                gone[word] |= hides[i][word];
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < now; i += blockDim.x)
+    {
+        kept.boxes[i] = own.boxes[chosen[i]];
+        kept.kinds[i] = own.kinds[chosen[i]];
+    }
+    __syncthreads();
+}
+//! Marks from `first` on what those that have just been kept hide, and what is of a class of which enough are kept.
+static __device__ __forceinline__ void hide(
+    NMSParams const& p, i64 image, i64 first, i64 count, Compared const& kept, int now)
+{
+    u64 const* const keys = p.keys + image * p.room;
+    int const* const ofClass = p.ofClass + image * p.classes;
     unsigned char* const hidden = p.hidden + image * p.limit;
-    int* const ofClass = p.ofClass + image * p.classes;
     double const threshold = p.overlap ? *p.overlap : 0.0f;
     i64 const most = *p.most;
-    i64 const count = collect(p, image, keys);
-    for (i64 i = threadIdx.x; i < count; i += blockDim.x)
-        hidden[i] = most > 0 ? 0 : 1;
-    for (i64 i = threadIdx.x; i < p.classes; i += blockDim.x)
-        ofClass[i] = 0;
-    int kept = 0;
-    i64 first = 0;
-    while (first < count)
+    for (i64 i = first + threadIdx.x; i < count; i += blockDim.x)
     {
-        __syncthreads();
-        if (threadIdx.x == 0)
-            next = blockDim.x;
-        __syncthreads();
-        i64 const own = first + threadIdx.x;
-        if (own < count && !hidden[own])
-            atomicMin(&next, threadIdx.x);
-        __syncthreads();
-        i64 const at = first + next;
-        bool const isFound = next < blockDim.x;
-        first = isFound ? at + 1 : first + blockDim.x;
-        if (!isFound)
+        if (hidden[i])
             continue;
-        u64 const key = keys[at];
-        i64 const kind = (i64)(unsigned)key / p.perImage;
-        bool const isFull = ofClass[kind] + 1 >= most; // Of this class nothing more is kept.
-        Box const box = boxOf(p, image, key);
-        for (i64 i = at + 1 + threadIdx.x; i < count; i += blockDim.x)
-            if (!hidden[i] && (i64)(unsigned)keys[i] / p.perImage == kind
-                && (isFull || overlaps(boxOf(p, image, keys[i]), box, threshold)))
-                hidden[i] = 1;
-        __syncthreads();
-        if (threadIdx.x == 0)
+        int const kind = (int)((unsigned)keys[i] / p.perImage);
+        bool isHidden = ofClass[kind] >= most;
+        if (!isHidden)
         {
-            ++ofClass[kind];
-            p.kept[image * p.limit + kept] = (int)(unsigned)key;
+            Box const box = boxOf(p, image, keys[i]);
+            for (int j = 0; j < now && !isHidden; ++j)
+                isHidden = kept.kinds[j] == kind && overlaps(box, kept.boxes[j], threshold);
         }
-        ++kept;
+        if (isHidden)
+            hidden[i] = 1;
+    }
+    __syncthreads();
+}
+
+TENON_KERNEL(selectBoxes, NMSParams)
+{
+    __shared__ Compared kept;
+    __shared__ int now, all;
+    i64 const image = blockIdx.x;
+    i64 const count = collect(p, image, p.keys + image * p.room);
+    for (i64 i = threadIdx.x; i < count; i += blockDim.x)
+        p.hidden[image * p.limit + i] = 0;
+    for (i64 i = threadIdx.x; i < p.classes; i += blockDim.x)
+        p.ofClass[image * p.classes + i] = 0;
+    if (threadIdx.x == 0)
+        all = 0;
+    __syncthreads();
+    for (i64 first = 0; first < count; first += kAtOnce)
+    {
+        decide(p, image, first, count, kept, now, all);
+        hide(p, image, first + kAtOnce, count, kept, now);
     }
     if (threadIdx.x == 0)
-        p.counts[image] = kept;
+        p.counts[image] = all;
 }
 TENON_KERNEL(writeBoxes, NMSParams)
 {

@@ -17,11 +17,9 @@ static __device__ __forceinline__ void sortKeys(u64* keys, i64 count)
     for (i64 width = 2; width <= padded; width *= 2)
         for (i64 distance = width / 2; distance > 0; distance /= 2)
         {
-            for (i64 i = threadIdx.x; i < padded; i += blockDim.x)
+            for (i64 pair = threadIdx.x; pair < padded / 2; pair += blockDim.x)
             {
-                i64 const other = i ^ distance;
-                if (other <= i)
-                    continue;
+                i64 const i = pair * 2 - (pair & (distance - 1)), other = i + distance;
                 u64 const a = keys[i];
                 u64 const b = keys[other];
                 if ((a > b) == ((i & width) == 0))
