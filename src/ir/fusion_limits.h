@@ -29,7 +29,9 @@ struct FusionLimits
     int64_t normalizedColumns{1};  //!< and so many columns.
     TypeSet summedTypes;           //!< Of convolutions of single pixels that one kernel makes two of, and adds them.
     int64_t summedChannels{1};     //!< It takes multiples of so many channels of the first one,
-    int64_t summedColumns{1};      //!< and so many of the second one, and of maps.
+    int64_t summedColumns{1};      //!< and so many of the second one, and of maps,
+    int64_t summedStride{0};       //!< strides of so much,
+    int64_t summedElements{0};     //!< and images and results of so many elements.
     TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
     size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
     TypeSet quantizedTypes;        //!< Of the operands of such products: int8, fp8.

@@ -21,14 +21,20 @@ Convolution ofPixels(int64_t maps, nvinfer1::Dims const& stride)
     return made;
 }
 
-//! Columns from there on of a filter of single pixels.
-HostTensor columnsOf(HostTensor const& filter, int64_t first, int64_t count)
+//! Pixels that a stride meets, put into channels from there on.
+void putPixels(HostTensor& to, int64_t channel, HostTensor const& from, Window const& window)
 {
-    int64_t const depth = filter.extents[1];
-    HostTensor part{filter.dtype, {filter.extents[0], count, 1, 1}};
-    for (int64_t i = 0; i < part.count(); ++i)
-        part.set(i, filter.real(i / count * depth + first + i % count));
-    return part;
+    int64_t const channels = from.extents[1];
+    for (int64_t i = 0; i < to.extents[0] * channels * to.extents[2] * to.extents[3]; ++i)
+    {
+        int64_t const x = i % to.extents[3];
+        int64_t const y = i / to.extents[3] % to.extents[2];
+        int64_t const c = i / (to.extents[3] * to.extents[2]) % channels;
+        int64_t const n = i / (to.extents[3] * to.extents[2] * channels);
+        int64_t const source = ((n * channels + c) * from.extents[2] + y * window.stride[0]) * from.extents[3];
+        int64_t const place = ((n * to.extents[1] + channel + c) * to.extents[2] + y) * to.extents[3] + x;
+        to.reals[static_cast<size_t>(place)] = from.real(source + x * window.stride[1]);
+    }
 }
 } // namespace
 
@@ -81,16 +87,14 @@ Result<TensorType> ConvolutionSum::infer(Inputs const& in) const
 
 Result<std::vector<HostTensor>> ConvolutionSum::reference(HostTensors const& in) const
 {
-    if (in.size() <= kSecond || in[0] == nullptr || in[1] == nullptr || in[kSecond] == nullptr)
-        return badArgument("a sum of two convolutions lacks an operand");
-    int64_t const channels = in[0]->extents[1];
-    HostTensor const filters[]{
-        columnsOf(*in[1], 0, channels), columnsOf(*in[1], channels, in[1]->extents[1] - channels)};
-    std::vector<HostTensor> sum = TENON_TRY(first().reference({in[0], &filters[0], in[2]}));
-    std::vector<HostTensor> const other = TENON_TRY(second().reference({in[kSecond], &filters[1]}));
-    for (int64_t i = 0; i < sum.front().count(); ++i) // Not rounded between, as the product of both is not.
-        sum.front().reals[static_cast<size_t>(i)] += other.front().real(i);
-    return oneOutput(TENON_TRY(applyEpilogue(epilogue, sum.front().dtype, sum.front(), in, kSecond + 1)));
+    HostTensor const out = TENON_TRY(outputOf(*this, in));
+    HostTensor const& filter = *in[1];
+    HostTensor pixels{filter.dtype, {out.extents[0], filter.extents[1], out.extents[2], out.extents[3]}};
+    putPixels(pixels, 0, *in[0], first().window());
+    putPixels(pixels, in[0]->extents[1], *in[kSecond], second().window());
+    Convolution joint = ofPixels(nbOutputMaps, {});
+    joint.epilogue = epilogue;
+    return joint.reference({&pixels, in[1], in[2]});
 }
 
 } // namespace tenon

@@ -4,6 +4,8 @@
 #include "passes/rules.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace tenon::passes
 {
@@ -12,7 +14,21 @@ namespace
 {
 constexpr size_t kChannels{1};
 
-//! Whether a node convolves single pixels of images with a constant filter, alone, in a type that is added up.
+//! Whether there are no more elements than kernels count, whatever the extents.
+bool isCounted(Graph const& graph, Shape const& shape, FusionLimits const& limits)
+{
+    int64_t most{1};
+    for (ShapeExpr const& extent : shape)
+    {
+        Range const range = extent.range(graph.symbols());
+        if (range.max > 0 && most > limits.summedElements / range.max)
+            return false;
+        most *= std::max<int64_t>(range.max, 1);
+    }
+    return true;
+}
+
+//! Whether a node convolves single pixels of images with a constant filter, alone, as one kernel adds two.
 bool isOfPixels(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
 {
     Window const window = conv.window();
@@ -20,9 +36,11 @@ bool isOfPixels(Graph const& graph, Node const& node, Convolution const& conv, F
     auto const isOne = [](int64_t extent) { return extent == 1; };
     bool const isUnpadded = std::ranges::all_of(window.pre, [](int64_t extent) { return extent == 0; })
         && std::ranges::all_of(window.post, [](int64_t extent) { return extent == 0; });
+    bool const isNear =
+        std::ranges::all_of(window.stride, [&](int64_t stride) { return stride <= limits.summedStride; });
     return limits.summedTypes.has(x.dtype) && window.rank() == 2 && std::ranges::all_of(window.size, isOne)
-        && isUnpadded && window.mode == nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN && conv.nbGroups == 1
-        && !conv.isByImage && graph.constantOf(node.input(1)) != nullptr
+        && isUnpadded && isNear && window.mode == nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN && conv.nbGroups == 1
+        && !conv.isByImage && isCounted(graph, x.shape, limits) && graph.constantOf(node.input(1)) != nullptr
         && (node.input(2) == kNone || graph.constantOf(node.input(2)) != nullptr);
 }
 
@@ -55,76 +73,104 @@ std::shared_ptr<Constant const> partOf(Constant const& filter, int64_t first, in
     return part.toConstant();
 }
 
-//! Of two biases, of which one may be missing.
+//! Of two biases; null: the type has no number for one of their sums.
 std::shared_ptr<Constant const> sumOf(Constant const& first, Constant const& second)
 {
+    constexpr double kOfRounding{0x1p-6};
     HostTensor sum = HostTensor::fromConstant(first);
     HostTensor const other = HostTensor::fromConstant(second);
     for (int64_t i = 0; i < sum.count(); ++i)
-        sum.set(i, sum.real(i) + other.real(i));
+    {
+        double const exact = sum.real(i) + other.real(i);
+        sum.set(i, exact);
+        if (!(std::abs(sum.real(i) - exact) <= kOfRounding * std::max(std::abs(exact), 1.0)))
+            return nullptr;
+    }
     return sum.toConstant();
+}
+
+//! One of both convolutions.
+struct Part
+{
+    Node const* node;
+    nvinfer1::Dims stride;
+    int64_t channels; //!< 0: not known.
+
+    Part(Graph const& graph, Node const& of, Convolution const& layer)
+        : node{&of},
+          stride{layer.stride},
+          channels{graph.typeOf(of.input(0)).shape[kChannels].constant().value_or(0)}
+    {
+    }
+    bool isStrided() const
+    {
+        return std::any_of(stride.d, stride.d + stride.nbDims, [](auto each) { return each != 1; });
+    }
+};
+
+//! In the order that the kernel takes them; none: there is no such. Pixels without strides come faster, as rows of a
+//! matrix: they are the first where they can be.
+std::optional<std::array<Part, 2>> inKernelsOrder(Part const& a, Part const& b, FusionLimits const& limits)
+{
+    auto const fits = [&](Part const& first, Part const& second) {
+        return first.channels > 0 && first.channels % limits.summedChannels == 0 && second.channels > 0
+            && second.channels % limits.summedColumns == 0;
+    };
+    bool const isTurned = fits(b, a) && (!fits(a, b) || (a.isStrided() && !b.isStrided()));
+    if (!isTurned && !fits(a, b))
+        return std::nullopt;
+    return isTurned ? std::array{b, a} : std::array{a, b};
+}
+
+//! The convolution whose result one adds before anything else, which could be part of it; null: there is none.
+Node const* addedConvolution(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    auto const* const conv = as<Convolution>(*node.layer);
+    if (conv == nullptr || limits.summedTypes.empty() || conv->epilogue.empty()
+        || conv->epilogue.steps.front().kind != EpilogueKind::kAdd || conv->epilogue.extraInputs() != 1)
+        return nullptr;
+    ValueId const added = node.input(Convolution::kFirstExtra);
+    Node const* const before = graph.producerOf<Convolution>(added);
+    bool const isPlain = before != nullptr && layerOf<Convolution>(before)->epilogue.empty()
+        && isOfPixels(graph, node, *conv, limits) && isOfPixels(graph, *before, *layerOf<Convolution>(before), limits)
+        && graph.typeOf(added) == graph.typeOf(node.output()) && isCounted(graph, graph.typeOf(added).shape, limits);
+    return isPlain ? before : nullptr;
 }
 } // namespace
 
 Rewrite fuseConvolutionSum(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
-    auto const* const conv = as<Convolution>(*node.layer);
-    if (conv == nullptr || limits.summedTypes.empty() || conv->epilogue.empty()
-        || conv->epilogue.steps.front().kind != EpilogueKind::kAdd || conv->epilogue.extraInputs() != 1)
-        return skip();
-    ValueId const added = node.input(Convolution::kFirstExtra);
-    Node const* const before = graph.producerOf<Convolution>(added);
+    Node const* const before = addedConvolution(graph, node, limits);
     if (before == nullptr)
         return skip();
-    Convolution const& other = *layerOf<Convolution>(before);
-    if (!other.epilogue.empty() || !isOfPixels(graph, node, *conv, limits) || !isOfPixels(graph, *before, other, limits)
-        || graph.typeOf(added) != graph.typeOf(node.output()))
-        return skip();
-    if (!isReadOnce(graph, added))
+    if (!isReadOnce(graph, before->output()))
         return skip("another layer reads what is added");
-    struct Part
-    {
-        Node const* node;
-        nvinfer1::Dims stride;
-        int64_t channels;
-    };
-    auto const partOfNode = [&](Node const& each, Convolution const& layer) {
-        return Part{&each, layer.stride, graph.typeOf(each.input(0)).shape[kChannels].constant().value_or(0)};
-    };
-    Part parts[]{partOfNode(*before, other), partOfNode(node, *conv)};
-    auto const fits = [&](Part const& first, Part const& second) {
-        return first.channels > 0 && first.channels % limits.summedChannels == 0 && second.channels > 0
-            && second.channels % limits.summedColumns == 0;
-    };
-    // Pixels without strides come faster, as rows of a matrix: they are the first where there are such.
-    auto const isStrided = [](Part const& part) {
-        return std::any_of(part.stride.d, part.stride.d + part.stride.nbDims, [](auto each) { return each != 1; });
-    };
-    if ((isStrided(parts[0]) && !isStrided(parts[1]) && fits(parts[1], parts[0])) || !fits(parts[0], parts[1]))
-        std::swap(parts[0], parts[1]);
-    if (!fits(parts[0], parts[1]) || conv->nbOutputMaps % limits.summedColumns != 0)
+    Convolution const& conv = *as<Convolution>(*node.layer);
+    auto const parts =
+        inKernelsOrder(Part{graph, *before, *layerOf<Convolution>(before)}, Part{graph, node, conv}, limits);
+    if (!parts || conv.nbOutputMaps % limits.summedColumns != 0)
         return skip("channels or maps are none that one kernel takes");
-    ConvolutionSum made{.nbOutputMaps = conv->nbOutputMaps,
-        .firstStride = parts[0].stride,
-        .secondStride = parts[1].stride,
-        .epilogue = conv->epilogue};
-    made.epilogue.steps.erase(made.epilogue.steps.begin());
+    auto const& [first, second] = *parts;
+    auto const constantOf = [&](Part const& part, size_t input) { return graph.constantOf(part.node->input(input)); };
     Patch patch{graph, node};
     patch.covers({before->id, node.id});
-    auto const constantOf = [&](Part const& part, size_t input) { return graph.constantOf(part.node->input(input)); };
+    ValueId bias = first.node->input(2) != kNone ? first.node->input(2) : second.node->input(2);
+    if (first.node->input(2) != kNone && second.node->input(2) != kNone)
+    {
+        auto sum = sumOf(*constantOf(first, 2), *constantOf(second, 2));
+        if (sum == nullptr)
+            return skip("the type has no number for the sum of both biases");
+        bias = patch.constant(node.name + " bias", std::move(sum));
+    }
+    ConvolutionSum made{.nbOutputMaps = conv.nbOutputMaps,
+        .firstStride = first.stride,
+        .secondStride = second.stride,
+        .epilogue = conv.epilogue};
+    made.epilogue.steps.erase(made.epilogue.steps.begin());
     ValueId const filter =
-        patch.constant(node.name + " filters", joined(*constantOf(parts[0], 1), *constantOf(parts[1], 1)));
-    std::vector<Constant const*> biases;
-    for (Part const& part : parts)
-        if (Constant const* const bias = constantOf(part, 2))
-            biases.push_back(bias);
-    ValueId bias{kNone};
-    if (biases.size() == 2)
-        bias = patch.constant(node.name + " bias", sumOf(*biases[0], *biases[1]));
-    else if (biases.size() == 1)
-        bias = parts[constantOf(parts[0], 2) != nullptr ? 0 : 1].node->input(2);
+        patch.constant(node.name + " filters", joined(*constantOf(first, 1), *constantOf(second, 1)));
     patch.replace(
-        node.output(), patch.add(std::move(made), {parts[0].node->input(0), filter, bias, parts[1].node->input(0)}));
+        node.output(), patch.add(std::move(made), {first.node->input(0), filter, bias, second.node->input(0)}));
     return patch;
 }
 

@@ -60,6 +60,7 @@ std::vector<SumCase> sumCases()
         {{3, 64, 5, 6}, {3, 40, 13, 6}, 136, {1, 1}, {3, 1}, false, {relu}}, // with channels that end within a stage,
         {{2, 192, 11, 8}, {2, 72, 6, 8}, 40, {2, 1}, {1, 1}, true, {relu}},  // and with strides of the first.
         {{5, 64, 3, 3}, {5, 64, 5, 5}, 8, {1, 1}, {2, 2}},                   // A tile has pixels of many images.
+        {{2, 128, 9, 10}, {2, 64, 13, 9}, 64, {2, 2}, {3, 2}},               // Both have strides.
     };
 }
 } // namespace
@@ -67,7 +68,7 @@ std::vector<SumCase> sumCases()
 //! Every tile with some of the cases: each is a kernel of its own, whose text is compiled.
 TEST_F(ConvolutionSums, byEarlyTiles)
 {
-    std::vector<std::vector<int64_t>> const tactics{{3, 16}, {9, 12}, {1, 15}, {13}, {7}};
+    std::vector<std::vector<int64_t>> const tactics{{3, 16}, {9, 12}, {1, 15}, {13}, {7}, {8}};
     std::vector<SumCase> const cases = sumCases();
     for (size_t i = 0; i < cases.size(); ++i)
         expectSum(cases[i], i == 1 ? DType::kBF16 : DType::kHALF, "early tiles", tactics[i]);
@@ -75,7 +76,7 @@ TEST_F(ConvolutionSums, byEarlyTiles)
 
 TEST_F(ConvolutionSums, byLargeTiles)
 {
-    std::vector<std::vector<int64_t>> const tactics{{0, 3}, {1}, {2}, {0}, {3}};
+    std::vector<std::vector<int64_t>> const tactics{{0, 3}, {1}, {2}, {0}, {3}, {0}};
     std::vector<SumCase> const cases = sumCases();
     for (size_t i = 0; i < cases.size(); ++i)
         expectSum(cases[i], i == 1 ? DType::kBF16 : DType::kHALF, "large tiles", tactics[i]);

@@ -120,13 +120,22 @@ TEST(CpuRaggedSoftMax, rowsOfNoElements)
 //! So many boxes that whole vectors of those kept are compared, and some at their end.
 TEST(CpuNMS, manyAreKept)
 {
-    for (int64_t const count : {31, 97, 333, 700})
+    for (int64_t const count : {31, 97, 255, 256, 257, 333, 700})
         for (int64_t const classes : {1, 3})
             expectKernels(NMS{},
                 {input(randomTensor({1, count, 4}, 0.0, 30.0)), input(randomTensor({1, count, classes}, 0.0, 1.0)),
                     weight(lengths({}, {static_cast<int32_t>(count)}, DType::kINT32)),
                     input(randomTensor({}, 0.3, 0.5)), input(randomTensor({}, 0.0, 0.1))},
                 "greedy", {}, Types::kFloatOnly);
+}
+//! Classes that are full long before the last pair, and thresholds that hide all pairs of a class or none.
+TEST(CpuNMS, fullClassesAndThresholds)
+{
+    for (auto const& [most, overlap] : {std::pair{90, 0.4}, {200, 0.9}, {3, -1.0}, {700, 1.0}})
+        expectKernels(NMS{},
+            {input(randomTensor({2, 700, 4}, 0.0, 60.0)), input(randomTensor({2, 700, 2}, 0.0, 1.0)),
+                weight(lengths({}, {most}, DType::kINT32)), input(randomTensor({}, overlap, overlap + 1e-3))},
+            "greedy", {}, Types::kFloatOnly);
 }
 TEST(CpuNMS, formatsLimitsAndClasses)
 {

@@ -158,6 +158,8 @@ FusionLimits generousLimits()
         .normalizedTypes = types,
         .normalizedRows = 256,
         .summedTypes = types,
+        .summedStride = 8,
+        .summedElements = int64_t{1} << 31,
         .projectionTypes = types,
         .int8Steps = 6,
         .quantizedTypes = {DType::kINT8, DType::kFP8},

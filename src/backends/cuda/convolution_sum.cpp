@@ -1,8 +1,8 @@
 // Sums of two convolutions of single pixels as one product, whose depth is that of both images: by early and by large
 // tiles, whose copy engine goes from the pixels of one to those of the other; else one thread per result.
-#include "layers/convolution_sum.h"
 #include "backends/cuda/early_product.h"
 #include "backends/cuda/large_product.h"
+#include "backends/cuda/pixel_sum.h"
 #include "backends/cuda/window_geometry.h"
 
 #include <algorithm>
@@ -12,83 +12,9 @@ namespace tenon::cuda
 
 namespace
 {
-//! Where in memory pixels of both images are, whose results lie alike.
-TENON_DEVICE_STRUCT(PixelSumParams, unsigned const* stop; void const* x; void const* second; void const* w;
-                    void const* bias; void* y; WindowGeometry g; WindowGeometry h; long long depth;
-                    EpilogueOperand extras[4];);
+static_assert(ConvolutionSum::kSecond == static_cast<int32_t>(kFirstExtra)); // As tiles have it.
 
-constexpr char kPixelSumKernel[]{R"(
-static __device__ __forceinline__ float partOf(
-    Stored const* x, WindowGeometry const& g, i64 const* at, Stored const* w)
-{
-    Stored const* const in = x
-        + offsetOf(g.inStrides, at[0], 0, at[2] * g.stride[0], at[3] * g.stride[1], at[4] * g.stride[2]);
-    float part = 0.0f;
-    for (i64 c = 0; c < g.inExtents[1]; ++c)
-        part = fmaf(widen(in[c * g.inStrides[1]]), widen(w[c]), part);
-    return part;
-}
-TENON_KERNEL(pixelSum, PixelSumParams)
-{
-    for (u64 item = firstItem(); item < p.g.count; item += itemStride())
-    {
-        i64 at[5];
-        placeOf(p.g, item, at);
-        Stored const* const filter = (Stored const*)p.w + at[1] * p.depth;
-        float sum = partOf((Stored const*)p.x, p.g, at, filter)
-            + partOf((Stored const*)p.second, p.h, at, filter + p.g.inExtents[1]);
-        if (p.bias != nullptr)
-            sum += widen(((Stored const*)p.bias)[at[1]]);
-        put(((Stored*)p.y)[offsetOf(p.g.outStrides, at[0], at[1], at[2], at[3], at[4])],
-            finish(p.extras, sum, at[0], at[1], at[2], at[3], at[4]));
-    }
-}
-)"};
-
-class PixelSumStep final : public CudaPrepared
-{
-  public:
-    PixelSumStep(PixelSumParams const& params, bool hasBias, void* code)
-        : mParams{params},
-          mHasBias{hasBias},
-          mCode{code}
-    {
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        PixelSumParams params = mParams;
-        params.x = at.call.inputs[0];
-        params.w = at.call.inputs[1];
-        params.bias = mHasBias ? at.call.inputs[2] : nullptr;
-        params.second = at.call.inputs[ConvolutionSum::kSecond];
-        params.y = at.call.outputs[0];
-        return launchKernel(at, mCode, gridFor(at.device, static_cast<int64_t>(params.g.count), 128), params);
-    }
-
-  private:
-    PixelSumParams mParams;
-    bool mHasBias;
-    void* mCode;
-};
-
-Result<std::shared_ptr<Prepared const>> pixelSum(
-    CudaDevice const& device, ConvolutionSum const& layer, std::span<TensorArg const> inputs, TensorArg const& out)
-{
-    TensorArg const& second = inputs[ConvolutionSum::kSecond];
-    PixelSumParams params{};
-    params.g = TENON_TRY(windowGeometry(layer.first().window(), inputs[0], out));
-    params.h = TENON_TRY(windowGeometry(layer.second().window(), second, out));
-    params.depth = inputs[0].extents[1] + second.extents[1];
-    std::string text = windowText() + kEpilogueOperandText + kPixelSumParamsText;
-    text += fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(out.dtype)));
-    text += TENON_TRY(epilogueText(layer.epilogue)) + kPixelSumKernel;
-    Module const& module = *TENON_TRY(moduleOf(device, wholeText(text)));
-    void* const code = TENON_TRY(module.function("pixelSum"));
-    bool const hasBias = inputs[2].present;
-    return std::shared_ptr<Prepared const>{std::make_shared<PixelSumStep>(params, hasBias, code)};
-}
-
-ConvolutionShape shapeOf(Convolution const& layer)
+ConvolutionShape pixelShapeOf(Convolution const& layer)
 {
     return {.window = layer.window(), .groups = 1};
 }
@@ -117,8 +43,8 @@ struct SumExtents
 //! The images as the engine fetches them, channels last; none: it does not.
 std::optional<EngineStep> engineStepOf(ConvolutionSum const& layer, SumExtents const& extents, bool hasBias)
 {
-    auto const first = engineWindowsOf(shapeOf(layer.first()), extents.first, extents.out);
-    auto const second = engineWindowsOf(shapeOf(layer.second()), extents.second, extents.out);
+    auto const first = engineWindowsOf(pixelShapeOf(layer.first()), extents.first, extents.out);
+    auto const second = engineWindowsOf(pixelShapeOf(layer.second()), extents.second, extents.out);
     if (!first || !second || extents.first[1] % EngineRow{}.elements() != 0)
         return std::nullopt;
     EngineStep step{.product = {.shape = extents.product(hasBias), .epilogue = layer.epilogue}};
@@ -250,8 +176,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfPixelSum(Problem const& proble
 {
     constexpr char kName[]{"direct"};
     ConvolutionSum const& layer = problem.fields<ConvolutionSum>();
-    if (!kRealTypes.has(problem.output().dtype))
-        return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
+    if (!problem.target->fusion.summedTypes.has(problem.output().dtype)) // Two convolutions by libraries are faster.
+        return refuse(kName, "is for GPUs whose other kernels make such sums");
     SumExtents const extents = typicalSum(problem);
     if (sumRefusal(problem, layer, extents).empty())
         return refuse(kName, "the tensor cores are faster");

@@ -8,6 +8,7 @@
 #include "base/kept_file.h"
 #include "device/cuda/cuda_device.h"
 
+#include <limits>
 #include <map>
 
 namespace tenon
@@ -142,6 +143,8 @@ Target targetOfModel(CudaModel const& model)
         target.fusion.summedTypes = {DType::kHALF, DType::kBF16};
         target.fusion.summedChannels = 64;
         target.fusion.summedColumns = 8;
+        target.fusion.summedStride = 8;
+        target.fusion.summedElements = std::numeric_limits<int32_t>::max();
         target.fusion.normalizedTypes = {DType::kHALF, DType::kBF16};
         target.fusion.normalizedRows = 256;
         target.fusion.leastNormalizedRows = 17;

@@ -162,16 +162,19 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         windows->boxRows = tile.rows;
         params.walk = windows->walk;
     }
-    std::optional<SecondWindows>& second = of.step.second;
+    std::optional<SecondWindows> const& second = of.step.second;
     if (second)
-        second->putInto(tile.rows, EarlyTile::kDepth, params.firstSteps, params.secondWalk);
+    {
+        params.firstSteps = static_cast<int>(second->firstDepth / EarlyTile::kDepth);
+        params.secondWalk = second->windows.walk;
+    }
     Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors, form.isNormalized);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
         .a = {matrices.rows, second ? second->firstDepth : matrices.depth, tile.rows},
         .windows = windows,
-        .second = second ? std::optional{second->windows} : std::nullopt,
+        .second = second ? std::optional{second->ofTile(tile.rows)} : std::nullopt,
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,

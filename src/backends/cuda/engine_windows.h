@@ -40,11 +40,12 @@ struct SecondWindows
     EngineWindows windows;
     int64_t firstDepth;
 
-    void putInto(int tileRows, int64_t depthOfStep, int& firstSteps, WindowWalk& walk)
+    //! As tiles of so many rows fetch them.
+    EngineWindows ofTile(int rows) const
     {
-        windows.boxRows = tileRows;
-        firstSteps = static_cast<int>(firstDepth / depthOfStep);
-        walk = windows.walk;
+        EngineWindows made = windows;
+        made.boxRows = rows;
+        return made;
     }
 };
 

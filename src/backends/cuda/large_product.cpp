@@ -16,8 +16,10 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 128, .slots = 2, .takesTurns = true},
     LargeTile{.columns = 192, .slots = 3, .takesTurns = true},
     LargeTile{.columns = 192, .slots = 3, .takesTurns = false},
-    LargeTile{.columns = 64, .slots = 2, .takesTurns = true}, // Of up to 64 columns alone.
+    LargeTile{.columns = 64, .slots = 2, .takesTurns = true}, // Of up to 64 columns, or of few tiles.
 };
+
+static_assert(kLargeTiles[kNarrowLarge].columns == 64);
 
 Result<LargeTile> largeTileOf(int32_t tactic)
 {

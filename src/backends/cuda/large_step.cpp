@@ -128,8 +128,9 @@ Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, Larg
         params.walk = of.windows->walk;
     if (of.second)
     {
-        of.second->putInto(form.tile.rows, stageRow(form).elements(), params.firstSteps, params.secondWalk);
-        code.second = of.second->windows;
+        params.firstSteps = static_cast<int>(of.second->firstDepth / stageRow(form).elements());
+        params.secondWalk = of.second->windows.walk;
+        code.second = of.second->ofTile(form.tile.rows);
     }
     code.grid = {.x = static_cast<unsigned>(std::min(params.tiles, device.model().multiprocessors)),
         .block = LargeTile::kThreads,

@@ -107,22 +107,23 @@ static __device__ __forceinline__ void decide(
         own.boxes[i] = boxOf(p, image, keys[i]);
         own.kinds[i] = (int)((unsigned)keys[i] / p.perImage);
     }
-    __syncthreads();
-    for (int item = threadIdx.x; item < here * kWords; item += blockDim.x)
-    {
-        int const i = item / kWords, word = item % kWords;
-        unsigned bits = 0;
-        for (int j = word * 32 > i ? word * 32 : i + 1; j < word * 32 + 32 && j < here; ++j)
-            if (own.kinds[i] == own.kinds[j] && overlaps(own.boxes[j], own.boxes[i], threshold))
-                bits |= 1u << j % 32;
-        hides[i][word] = bits;
-    }
     for (int word = threadIdx.x; word < kWords; word += blockDim.x)
     {
         unsigned bits = 0;
         for (int j = word * 32; j < word * 32 + 32 && j < here; ++j)
             bits |= (unsigned)(p.hidden[image * p.limit + first + j] != 0) << j % 32;
         gone[word] = bits;
+    }
+    __syncthreads();
+    for (int item = threadIdx.x; item < here * kWords; item += blockDim.x)
+    {
+        int const i = item / kWords, word = item % kWords;
+        bool const isGone = (gone[i / 32] >> i % 32 & 1u) != 0;
+        unsigned bits = 0;
+        for (int j = word * 32 > i ? word * 32 : i + 1; j < word * 32 + 32 && j < here && !isGone; ++j)
+            if ((gone[word] >> j % 32 & 1u) == 0 && own.kinds[i] == own.kinds[j] && overlaps(own.boxes[j], own.boxes[i], threshold))
+                bits |= 1u << j % 32;
+        hides[i][word] = bits;
     }
     __syncthreads();
     if (threadIdx.x == 0)
@@ -193,7 +194,8 @@ TENON_KERNEL(selectBoxes, NMSParams)
     for (i64 first = 0; first < count; first += kAtOnce)
     {
         decide(p, image, first, count, kept, now, all);
-        hide(p, image, first + kAtOnce, count, kept, now);
+        if (now > 0)
+            hide(p, image, first + kAtOnce, count, kept, now);
     }
     if (threadIdx.x == 0)
         p.counts[image] = all;

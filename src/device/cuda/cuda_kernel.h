@@ -45,7 +45,8 @@ class CudaPrepared : public Prepared
         return mLife;
     }
     virtual Result<Done> launch(CudaCall const& at) const = 0;
-    //! Microseconds of its time alone that runs do not see, as it has much to do before it waits for the step before.
+    //! Microseconds of its time alone that runs do not see: of its launch, and of what it does before it waits for the
+    //! step before.
     virtual double hidden() const noexcept
     {
         return 0.0;
