@@ -113,3 +113,57 @@ def test_an_older_gpu_builds_none_for_ampere_and_newer(tmp_path: pathlib.Path) -
     said = built(tmp_path / "plan", 75, "AMPERE_PLUS")
     assert "HardwareCompatibilityLevel::kAMPERE_PLUS: this GPU is of sm_75, which is older" in said
     assert not (tmp_path / "plan").exists()
+
+
+BLOCK = """
+X = RANDOM.integers(-1, 2, (1, 64, 4, 4)).astype(np.float16)
+SHORTCUT = RANDOM.integers(-1, 2, (1, 64, 8, 8)).astype(np.float16)
+OWN, OTHER = (RANDOM.integers(-1, 2, (64, 64, 1, 1)).astype(np.float16) for _ in range(2))
+EXPECTED = np.einsum("nchw,mc->nmhw", X, OWN[:, :, 0, 0]) + np.einsum(
+    "nchw,mc->nmhw", SHORTCUT[:, :, ::2, ::2], OTHER[:, :, 0, 0])
+"""
+
+BUILD_BLOCK = (
+    COMMON
+    + BLOCK
+    + """
+builder = trt.Builder(LOGGER)
+network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+own = network.add_convolution_nd(network.add_input("x", trt.float16, X.shape), 64, (1, 1), OWN)
+shortcut = network.add_convolution_nd(network.add_input("s", trt.float16, SHORTCUT.shape), 64, (1, 1), OTHER)
+shortcut.stride_nd = (2, 2)
+y = network.add_elementwise(own.get_output(0), shortcut.get_output(0), trt.ElementWiseOperation.SUM).get_output(0)
+y.name = "y"
+network.mark_output(y)
+config = builder.create_builder_config()
+config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, config)))
+"""
+)
+
+LOAD_BLOCK = (
+    COMMON
+    + BLOCK
+    + """
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
+context = engine.create_execution_context()
+tensors = {{"x": tenon.DeviceArray.of(engine, X), "s": tenon.DeviceArray.of(engine, SHORTCUT)}}
+y = tenon.DeviceArray(engine, EXPECTED.shape, np.float16)
+for name, tensor in (tensors | {{"y": y}}).items():
+    context.set_tensor_address(name, tensor)
+assert context.execute_async_v3(0)
+assert np.array_equal(y.numpy(), EXPECTED)
+print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+"""
+)
+
+
+def test_what_is_one_product_on_hopper_is_two_convolutions_elsewhere(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "plan")
+    on_fake_gpu(BUILD_BLOCK.format(path=path), 90)
+    assert '"ConvolutionSum"' in on_fake_gpu(LOAD_BLOCK.format(path=path), 90)
+    for here in (86, 75):
+        said = on_fake_gpu(LOAD_BLOCK.format(path=path), here)
+        assert said.count('"Convolution"') == 2 and "ConvolutionSum" not in said
