@@ -190,6 +190,11 @@ constexpr Rule kSums[]{
 };
 
 constexpr Rule kNorms[]{
+    {"measure-product", RuleKind::kFuse, "A product leaves numbers behind for the norm of its result.", measureProduct},
+    {"normalize-rows-by-moments", RuleKind::kFuse, "A product normalizes its rows by what was left behind for that.",
+        normalizeRowsByMoments},
+    {"normalize-residual-by-moments", RuleKind::kFuse,
+        "A product normalizes what it adds by what was left behind for that.", normalizeResidualByMoments},
     {"fuse-norm-into-product", RuleKind::kFuse, "A product of few rows normalizes them itself.", fuseNormIntoProduct},
 };
 
@@ -220,6 +225,8 @@ constexpr Rule kUndone[]{
         "A sum of two convolutions becomes one that adds the other's result again.", undoConvolutionSum},
     {"undo-normalized-product", RuleKind::kUndo, "A product of normalized rows becomes a norm and a product again.",
         undoNormalizedProduct},
+    {"undo-measured-product", RuleKind::kUndo,
+        "A product that normalizes by moments becomes a norm and a product again.", undoMeasuredProduct},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",

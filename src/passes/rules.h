@@ -70,6 +70,9 @@ Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& 
 Rewrite fuseImagePooling(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseConvolutionSum(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite measureProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite normalizeRowsByMoments(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite normalizeResidualByMoments(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseWeightDequantization(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
 
@@ -82,6 +85,7 @@ Rewrite undoImageConvolution(Graph const& graph, Node const& node);
 Rewrite undoQuantizedNorm(Graph const& graph, Node const& node);
 Rewrite undoConvolutionSum(Graph const& graph, Node const& node);
 Rewrite undoNormalizedProduct(Graph const& graph, Node const& node);
+Rewrite undoMeasuredProduct(Graph const& graph, Node const& node);
 Rewrite undoWeightOnlyProduct(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);
 Rewrite undoProductTerms(Graph const& graph, Node const& node);

@@ -11,6 +11,7 @@
 #include "layers/gated_convolution.h"
 #include "layers/image_convolution.h"
 #include "layers/matrix_multiply.h"
+#include "layers/measured_product.h"
 #include "layers/normalized_product.h"
 #include "layers/quantized_matrix_multiply.h"
 
@@ -136,10 +137,21 @@ std::vector<int64_t> windowResult(int64_t rows)
     return {1, 64, rows, 8};
 }
 
+MeasuredProduct addsNormalized()
+{
+    MeasuredProduct layer{.normalized = NormalizedOperand::kExtra};
+    layer.product.epilogue.steps = {{EpilogueKind::kAdd}};
+    return layer;
+}
+
 std::vector<Family> families()
 {
     auto const normalized = [](int64_t rows) -> FamilyOperands {
         return {given({rows, 128}), constant({128, 64}), constant({64}), constant({64}, DType::kFLOAT)};
+    };
+    auto const measured = [](int64_t rows) -> FamilyOperands {
+        return {given({rows, 128}), constant({128, 64}), constant({64}), given({rows, 64}),
+            given({rows, 4}, Layout::kLinear, DType::kFLOAT), constant({1, 64})};
     };
     auto const image = [](int64_t rows) -> FamilyOperands {
         return {given({1, 3, 4 * rows, 16}, Layout::kLinear, DType::kFLOAT), constant({16, 3, 3, 3})};
@@ -165,6 +177,7 @@ std::vector<Family> families()
         {"large tiles", 3, shared(MatrixMultiply{}), matrices, 20, 1 << 18, matrixResult, kRows, "sm_100"},
         {"large tiles", 4, shared(bytesToHalves()), bytes, 20, 1 << 18, matrixResult, kRows, "sm_100"},
         {"normalized tiles", 0, shared(NormalizedProduct{}), normalized, 20, 128, matrixResult, kRows, {}},
+        {"measured tiles", 1, shared(addsNormalized()), measured, 20, 128, matrixResult, kRows, {}},
         {"early tiles", 0, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 16, windowResult, kLast, "sm_89"},
         {"large tiles", 3, shared(convolutionOf(64, 3, 1, 1)), windows, 4, 1 << 13, windowResult, kLast, "sm_100"},
         {"early tiles", 0, shared(sumOf()), sums, 4, 16, windowResult, kLast, "sm_89"},
@@ -380,8 +393,8 @@ TEST(KernelFamilies, shapesOfOneFormShareATextAndItsModule)
 //! stands beside a library's.
 TEST(KernelFamilies, trialsOfEarlyKernelsAreTakenForWhatRunsSee)
 {
-    std::set<std::string> const early{
-        "early tiles", "normalized tiles", "small tiles", "depthwise", "shared windows", "online softmax"};
+    std::set<std::string> const early{"early tiles", "normalized tiles", "measured tiles", "small tiles", "depthwise",
+        "shared windows", "online softmax"};
     for (Family const& family : families())
     {
         SCOPED_TRACE(nameOfFamily(family));

@@ -1501,6 +1501,38 @@ def normalized_products():
              as_type(rows @ matrix.astype(np.float64), x))  # fmt: skip
 
 
+def measured_products():
+    """Products between layer norms: of rows, and of what is added, by moments of groups of 32 columns."""
+    kind = "MeasuredProduct"
+
+    def moments(values):
+        groups = values.astype(np.float64).reshape(*values.shape[:-1], -1, 32)
+        means = groups.mean(axis=-1)
+        squares = ((groups - means[..., None]) ** 2).sum(axis=-1)
+        return np.stack([means, squares], axis=-1).reshape(*values.shape[:-1], -1).astype(np.float32)
+
+    def normal(values):
+        wide = values.astype(np.float64)
+        return (wide - wide.mean(axis=-1, keepdims=True)) / np.sqrt(wide.var(axis=-1, keepdims=True) + 1e-5)
+
+    add = {"epilogue": {"steps": [{"kind": 0}]}}
+    x, extra = uniform("mp_x", 2, 64), uniform("mp_e", 2, 64) + np.float32(2)
+    matrix, bias = np.round(uniform("mp_w", 64, 64) * 4) / np.float32(4), uniform("mp_b", 64)
+    scale, shift = uniform("mp_s", 1, 64), uniform("mp_t", 1, 64)
+    wide = matrix.astype(np.float64)
+    product = x.astype(np.float64) @ wide
+    plain = as_type(product + bias, x)
+    case(kind, "measured", {"measures": True}, [x, matrix, bias], [plain, moments(plain)])
+    sums = Const(wide.sum(axis=-2).astype(np.float32), np.float32)
+    case(kind, "rowsNormalized", {"product": {"operation1": 1}, "normalized": 1},
+         [x, matrix.T, bias, None, moments(x), sums], as_type(normal(x) @ wide + bias, x))  # fmt: skip
+    added = as_type(product + normal(extra) * scale + shift, x)
+    case(kind, "sumNormalized", {"product": add, "normalized": 2, "measures": True},
+         [x, matrix, None, extra, moments(extra), scale, shift], [added, moments(added)])  # fmt: skip
+    case(kind, "withoutShift", {"product": add, "normalized": 2},
+         [x, matrix, bias, extra, moments(extra), scale], as_type(product + bias + normal(extra) * scale, x))  # fmt: skip
+
+
 def convolution_sums():
     """Two convolutions of single pixels, one of them with strides, that are added."""
     kind = "ConvolutionSum"
@@ -1958,6 +1990,7 @@ def main():
         channel_gates,
         image_convolutions,
         normalized_products,
+        measured_products,
         convolution_sums,
         quantized_norms,
         weight_only_products,

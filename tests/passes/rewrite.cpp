@@ -157,6 +157,7 @@ FusionLimits generousLimits()
         .imagePool = 4,
         .normalizedTypes = types,
         .normalizedRows = 256,
+        .measuredRows = 256,
         .summedTypes = types,
         .summedStride = 8,
         .summedElements = int64_t{1} << 31,

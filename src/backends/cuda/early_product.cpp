@@ -46,7 +46,7 @@ struct EarlyCode
     EngineMatrix b{};
     bool hasBias{false};
     bool hasExtra{false};
-    bool isNormalized{false};
+    EngineNorm norm{};
     double hidden{0.0}; //!< Of its time, in runs.
 };
 
@@ -74,10 +74,14 @@ class EarlyProduct final : public CudaPrepared
         params.bias = mCode.hasBias ? call.inputs[2] : nullptr;
         params.extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
         params.c = call.outputs[0];
-        params.sums = mCode.isNormalized ? call.inputs[NormalizedProduct::kSums] : nullptr;
+        NormAddresses const norm{mCode.norm, call};
+        params.moments = norm.moments;
+        params.terms = norm.terms;
+        params.shift = norm.shift;
+        params.measured = norm.measured;
         void const* const second = mCode.second ? call.inputs[kFirstExtra] : nullptr;
-        for (void const* const address :
-            {call.inputs[0], call.inputs[1], second, params.extra, static_cast<void const*>(params.c)})
+        for (void const* const address : {call.inputs[0], call.inputs[1], second, params.extra, params.moments,
+                 static_cast<void const*>(params.measured), static_cast<void const*>(params.c)})
             if (!isOnGrain(address, kEngineAlignment))
                 return cudaPrepared(*mOtherwise).launch(at);
         if (mCode.windows)
@@ -104,15 +108,16 @@ int64_t earlyBlocks(EarlyTile const& tile, ProductShape const& matrices)
 
 //! A block on each multiprocessor, and no place there for more than two: those of the next kernel, which come while
 //! these run, would else crowd on the multiprocessors that these leave free. Blocks without a tile only wait.
-Grid earlyGrid(EarlyTile const& tile, ProductShape const& matrices, int32_t multiprocessors, bool measures)
+Grid earlyGrid(EarlyTilesForm const& form, ProductShape const& matrices, int32_t multiprocessors)
 {
+    EarlyTile const& tile = form.tile;
     constexpr int kMoreThanAThird{80 << 10}; // Of a multiprocessor's shared memory.
     int64_t const steps = blocksOf(blocksOf(matrices.depth, EarlyTile::kDepth), tile.parts);
     int64_t const blocks = earlyBlocks(tile, matrices);
     bool const isOneEach = blocks <= multiprocessors;
-    int const shared = tile.sharedBytes(steps, measures);
+    int const shared = tile.sharedBytes(steps, form.normalized != NormalizedOperand::kNone);
     return {.x = static_cast<unsigned>(isOneEach ? multiprocessors / tile.parts * tile.parts : blocks),
-        .block = static_cast<unsigned>(tile.threads(measures)),
+        .block = static_cast<unsigned>(tile.threads(form.findsMoments())),
         .sharedBytes = static_cast<unsigned>(isOneEach ? std::max(shared, kMoreThanAThird) : shared)};
 }
 
@@ -128,12 +133,11 @@ bool isForEarly(
         && isSmall(earlyBlocks(tile, shape.matrices));
 }
 
-//! The kernel with as much of the epilogue as it takes, and steps behind it for the rest. `epsilon`: rows get mean 0
-//! and variance 1 first, with this beside the variance.
+//! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
 Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile, EngineCase of,
-    std::optional<float> epsilon, WeightsThere const& constants, std::span<TensorArg const> inputs,
-    TensorArg const& out)
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out)
 {
+    EngineNorm const& norm = of.norm;
     StepProduct const& product = of.step.product;
     std::optional<EngineWindows>& windows = of.step.windows;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
@@ -144,18 +148,21 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .isWindowed = windows.has_value(),
         .epilogue = TENON_TRY(largeEpilogueText(of.own)),
         .hasSecond = of.step.second.has_value(),
-        .isNormalized = epsilon.has_value()};
+        .normalized = norm.normalized,
+        .hasMoments = norm.groups > 0,
+        .measures = norm.measures};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
     params.columns = static_cast<int>(matrices.columns);
     params.depth = static_cast<int>(matrices.depth);
-    params.epsilon = epsilon.value_or(0.0F);
+    params.groups = static_cast<int>(norm.groups);
+    params.epsilon = norm.epsilon;
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
     params.stepsOfPart = static_cast<int>(blocksOf(params.steps, tile.parts));
     params.tilesDown = static_cast<int>(blocksOf(matrices.rows, tile.rows));
     params.stages = tile.stages(params.stepsOfPart);
-    params.isConstantBias = constants.terms ? 1 : 0;
+    params.areConstantTerms = constants.terms ? 1 : 0;
     params.alpha = product.alpha;
     if (windows)
     {
@@ -168,7 +175,7 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         params.firstSteps = static_cast<int>(second->firstDepth / EarlyTile::kDepth);
         params.secondWalk = second->windows.walk;
     }
-    Grid const grid = earlyGrid(tile, matrices, device.model().multiprocessors, form.isNormalized);
+    Grid const grid = earlyGrid(form, matrices, device.model().multiprocessors);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
@@ -178,7 +185,7 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .b = {matrices.columns, matrices.depth, tile.columns},
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,
-        .isNormalized = form.isNormalized,
+        .norm = norm,
         .hidden = hiddenByEdges(device)};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
     return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(of.otherwise)),
@@ -193,11 +200,12 @@ Result<std::shared_ptr<Prepared const>> earlyStep(CudaDevice const& device, Engi
     if (!isForEarly(device, tile, ltShapeOf(step.product.shape), constants, out.dtype))
         return withoutEngine(device, step, step.product.epilogue, inputs, out);
     EngineCase of = TENON_TRY(engineCaseOf(device, std::move(step), inputs, out));
-    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
 }
 
-//! Of each number of parts the few that come nearest to a block for each multiprocessor.
-std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles)
+//! Of each number of parts the few that come nearest to a block for each multiprocessor. `measures`: of those that
+//! leave moments behind.
+std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles, bool measures = false)
 {
     constexpr double kMultiprocessors{132.0}; // Of Hopper's.
     constexpr size_t kOfParts{3};
@@ -207,7 +215,7 @@ std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles)
         EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(i)];
         auto const blocks = static_cast<double>(earlyBlocks(tile, matrices));
         bool const isShared = tile.parts == 1 || blocksOf(matrices.depth, EarlyTile::kDepth) >= 2 * tile.parts;
-        if (isShared && blocks <= 2 * kMultiprocessors)
+        if (isShared && blocks <= 2 * kMultiprocessors && (tile.hasGroups() || !measures))
             byParts[tile.parts].emplace_back(std::abs(std::log(blocks / kMultiprocessors)), i);
     }
     std::vector<int32_t> tactics;
@@ -231,8 +239,21 @@ Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const&
     if (!isForEarly(device, tile, shape, constants, out.dtype) || tile.parts != 1
         || shape.matrices.depth % EarlyTile::kDepth != 0)
         return norm.otherwise;
-    return earlyTiles(device, tile, {{product}, product.epilogue, norm.otherwise}, norm.epsilon, constants,
-        inputs.first(kFirstExtra), out);
+    EngineNorm const rows{
+        .normalized = NormalizedOperand::kRows, .epsilon = norm.epsilon, .terms = NormalizedProduct::kSums};
+    return earlyTiles(
+        device, tile, {{product}, product.epilogue, norm.otherwise, rows}, constants, inputs.first(kFirstExtra), out);
+}
+
+Result<std::shared_ptr<Prepared const>> measuredEarlyProduct(CudaDevice const& device, EngineCase of,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+{
+    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
+    bool const isTaken = isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype)
+        && (tile.hasGroups() || !of.norm.measures);
+    if (!isTaken)
+        return std::move(of.otherwise);
+    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
 }
 
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
@@ -241,7 +262,12 @@ Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, Engin
     EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
     if (!isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype))
         return std::move(of.otherwise);
-    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
+}
+
+std::vector<int32_t> measuredTactics(ProductShape const& matrices, bool measures)
+{
+    return tacticsOfTiles(matrices, kEarlyTactics, measures);
 }
 
 std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices)

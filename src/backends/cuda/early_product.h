@@ -30,12 +30,18 @@ Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const&
     WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
     int32_t tactic);
 
+//! Of a MeasuredProduct, whose epilogue the kernel takes whole. By other kernels as above.
+Result<std::shared_ptr<Prepared const>> measuredEarlyProduct(CudaDevice const& device, EngineCase of,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
+
 //! Of a step with second windows, whose epilogue the kernel takes whole. By other kernels as above.
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
     std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! Tactics of convolutions that are worth a trial; none: more rows fill the GPU by larger tiles.
 std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices);
+//! Tactics that are worth a trial. `measures`: the result is measured.
+std::vector<int32_t> measuredTactics(ProductShape const& matrices, bool measures);
 //! Tactics that are worth a trial, whose blocks have all of the depth.
 std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices);
 

@@ -15,9 +15,11 @@ namespace
 {
 //! Rows of 128 bytes whose eight pieces are exchanged by the row's number ("128-byte swizzle" of the PTX ISA).
 constexpr char kEarlyMeasuresText[]{R"(
-constexpr int kDepth = 64, kWorking = BM * 2, kMeasuring = IS_NORMALIZED ? 256 : 0;
+constexpr bool FINDS_MOMENTS = IS_NORMALIZED && !HAS_MOMENTS;
+constexpr int kDepth = 64, kWorking = BM * 2, kMeasuring = FINDS_MOMENTS ? 256 : 0;
 constexpr int kThreads = kWorking + 32 + kMeasuring; // A warp behind those that multiply copies.
-constexpr int kStart = IS_NORMALIZED ? 3072 : 1024;  // Where stages begin.
+constexpr int kStart = IS_NORMALIZED || IS_EXTRA_NORMALIZED ? 3072 : 1024; // Where stages begin.
+constexpr int kGroup = 32; // Columns, of moments.
 constexpr int kBytesOfA = BM * 128, kStageBytes = kBytesOfA + BN * 128;
 constexpr int kPitch = BN + 8; // Rows of sums begin in different banks.
 constexpr int kOwnRows = BM / PARTS; // That a block finishes.
@@ -40,8 +42,16 @@ static __device__ __forceinline__ Share shareOf(EarlyTilesParams const& p)
 //! Of a block's columns and rows, in shared memory.
 struct Terms
 {
-    float bias[128], sums[128];
+    float bias[128], sums[128]; // Or the scale of what is added.
     float means[128], factors[128]; // Of the rows: 1 over their deviation.
+    float shift[128];
+};
+
+//! Where in the result a thread's octet of a block's share is; none: −1.
+struct Octet
+{
+    int row, column;
+    i64 at;
 };
 
 //! Of the tile, that a warp begins with.
@@ -91,13 +101,34 @@ static void measureRows(EarlyTilesParams const& p, Share const& share, Terms& te
         terms.factors[row] = 1.0f / std::sqrt(squares / (float)p.depth + p.epsilon);
     }
 }
+static inline int firstRowOf(int) { return 0; }
+static inline int rowsToFinish(int part) { return part == PARTS - 1 ? BM : 0; }
+constexpr int kOfMoments = 1;
+static inline float ofPair(float x) { return x; }
+//! Of results as they are stored.
+static void leaveMoments(EarlyTilesParams const& p, Share const& share)
+{
+    constexpr int kGroups = BN < kGroup ? 1 : BN / kGroup;
+    for (int item = (int)threadIdx.x; item < rowsToFinish(share.part) * kGroups; item += kWorking)
+    {
+        int const row = share.row + item / kGroups, column = share.column + item % kGroups * kGroup;
+        if (row >= p.rows || column >= p.columns)
+            continue;
+        Stored const* const from = (Stored const*)p.c + (i64)row * p.columns + column;
+        float mean = 0.0f, squares = 0.0f;
+        for (int i = 0; i < kGroup; ++i)
+            mean += widen(from[i]) / (float)kGroup;
+        for (int i = 0; i < kGroup; ++i)
+            squares += (widen(from[i]) - mean) * (widen(from[i]) - mean);
+        ((Pack<float, 2>*)p.measured)[((i64)row * p.columns + column) / kGroup] = Pack<float, 2>{{mean, squares}};
+    }
+}
+static inline void measureOctet(EarlyTilesParams const&, Octet const&, Pack<unsigned, 4> const&) {}
 static inline float* ownSums(int part) { return sumsOfParts[part]; }
 static inline Pack<float, 4> sumsAt(float const*, int part, int at)
 {
     return *(Pack<float, 4> const*)(sumsOfParts[part] + at);
 }
-static inline int firstRowOf(int) { return 0; }
-static inline int rowsToFinish(int part) { return part == PARTS - 1 ? BM : 0; }
 static inline void letPartsGo() {}
 constexpr int kItemsOfThread = kItems * PARTS;
 )"};
@@ -258,7 +289,7 @@ static __device__ __forceinline__ void waitTogether(unsigned barrier, unsigned p
 }
 
 //! Sum of neighbouring threads that share a row.
-constexpr int kOfRow = IS_NORMALIZED ? kMeasuring / BM : 1;
+constexpr int kOfRow = FINDS_MOMENTS ? kMeasuring / BM : 1;
 static __device__ __forceinline__ float ofRow(float x)
 {
 #pragma unroll
@@ -328,6 +359,34 @@ static __device__ __forceinline__ void measureRows(
         terms.factors[row] = 1.0f / sqrtf(fmaxf(variance, 0.0f) + p.epsilon);
     }
 }
+
+//! Threads that read the moments of a row.
+constexpr int kOfMoments = 2;
+static __device__ __forceinline__ float ofPair(float x) { return x + __shfl_xor_sync(0xFFFFFFFFu, x, 1); }
+
+//! Four neighbouring threads have a group's columns, all of them or none.
+static __device__ __forceinline__ void measureOctet(
+    EarlyTilesParams const& p, Octet const& octet, Pack<unsigned, 4> const& y)
+{
+    unsigned const together = 0xFu << (threadIdx.x & 28u);
+    float x[8], sum = 0.0f, squares = 0.0f;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+    {
+        x[k] = widen(Stored{(unsigned short)(y.v[k / 2] >> k % 2 * 16)});
+        sum += x[k];
+    }
+    sum += __shfl_xor_sync(together, sum, 1);
+    sum += __shfl_xor_sync(together, sum, 2);
+    float const mean = sum / (float)kGroup;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+        squares = fmaf(x[k] - mean, x[k] - mean, squares);
+    squares += __shfl_xor_sync(together, squares, 1);
+    squares += __shfl_xor_sync(together, squares, 2);
+    if (threadIdx.x % 4 == 0)
+        ((Pack<float, 2>*)p.measured)[octet.at / kGroup] = Pack<float, 2>{{mean, squares}};
+}
 )"};
 
 //! What is the same on the fake device.
@@ -344,12 +403,6 @@ static __device__ __forceinline__ void keepSums(float* sums, Sums const& d)
     }
 }
 
-//! Where in the result a thread's octet of a block's share is; none: −1.
-struct Octet
-{
-    int row, column;
-    i64 at;
-};
 static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share const& share, int item)
 {
     int const number = (int)threadIdx.x + item * kWorking;
@@ -361,6 +414,34 @@ static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share
 
 typedef Pack<unsigned, 4> Extras[kItemsOfThread];
 
+//! Mean and deviation of each row from those of its groups. Means are taken from a pivot, that of the first group,
+//! before they are squared, so that squares do not drown in a large mean.
+static __device__ __forceinline__ void readMoments(EarlyTilesParams const& p, Share const& share, Terms& terms)
+{
+    int const own = (int)threadIdx.x / kOfMoments;
+    if (own >= BM)
+        return;
+    int const row = share.row + own < p.rows ? share.row + own : p.rows - 1;
+    float const* const from = (float const*)p.moments + (i64)row * p.groups * 2;
+    float const pivot = from[0];
+    float sum = 0.0f, squares = 0.0f, inside = 0.0f;
+#pragma unroll 8
+    for (int group = (int)threadIdx.x % kOfMoments * 2; group < p.groups; group += kOfMoments * 2)
+    {
+        Pack<float, 4> const two = *(Pack<float, 4> const*)(from + group * 2);
+        float const off[2] = {two.v[0] - pivot, two.v[2] - pivot};
+        sum += off[0] + off[1];
+        squares = fmaf(off[0], off[0], fmaf(off[1], off[1], squares));
+        inside += two.v[1] + two.v[3];
+    }
+    float const groups = (float)p.groups;
+    float const off = ofPair(sum) / groups;
+    float const between = fmaf(-off, off, ofPair(squares) / groups);
+    float const variance = fmaxf(between, 0.0f) + ofPair(inside) / (groups * kGroup);
+    terms.means[own] = pivot + off;
+    terms.factors[own] = 1.0f / sqrtf(variance + p.epsilon);
+}
+
 //! Of eight columns.
 struct EightTerms
 {
@@ -371,8 +452,26 @@ static __device__ __forceinline__ EightTerms termsAt(float const* from, int colu
     return {{*(Pack<float, 4> const*)(from + column), *(Pack<float, 4> const*)(from + column + 4)}};
 }
 
+//! What is added, with mean 0 and variance 1, scale and shift; rounded.
+static __device__ __forceinline__ void normalizeExtra(
+    Terms const& terms, Octet const& octet, Pack<unsigned, 4>& extra)
+{
+    EightTerms const scale = termsAt(terms.sums, octet.column), shift = termsAt(terms.shift, octet.column);
+    float const mean = terms.means[octet.row], factor = terms.factors[octet.row];
+    float x[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+    {
+        float const off = widen(Stored{(unsigned short)(extra.v[k / 2] >> k % 2 * 16)}) - mean;
+        x[k] = fmaf(off * factor, scale.v[k / 4].v[k % 4], shift.v[k / 4].v[k % 4]);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        extra.v[k] = pairOf(x[k * 2], x[k * 2 + 1], Stored{});
+}
+
 static __device__ __forceinline__ void finishShare(
-    EarlyTilesParams const& p, Share const& share, float const* sums, Terms const& terms, Extras const& extras)
+    EarlyTilesParams const& p, Share const& share, float const* sums, Terms const& terms, Extras& extras)
 {
     float v[kItemsOfThread][8] = {};
 #pragma unroll
@@ -409,12 +508,16 @@ static __device__ __forceinline__ void finishShare(
             float const sum = IS_NORMALIZED ? fmaf(-mean, sums.v[k / 4].v[k % 4], v[item][k]) : v[item][k];
             v[item][k] = fmaf(sum, factor, bias.v[k / 4].v[k % 4]);
         }
+        if (IS_EXTRA_NORMALIZED)
+            normalizeExtra(terms, octet, extras[item]);
         applyEpilogue(v[item], extras[item].v);
         Pack<unsigned, 4> y;
 #pragma unroll
         for (int k = 0; k < 4; ++k)
             y.v[k] = pairOf(v[item][k * 2], v[item][k * 2 + 1], Stored{});
         *(Pack<unsigned, 4>*)((Stored*)p.c + octet.at) = y;
+        if (MEASURES)
+            measureOctet(p, octet, y);
     }
 }
 
@@ -438,7 +541,13 @@ static __device__ __forceinline__ void fetchTerms(EarlyTilesParams const& p, Sha
     if (HAS_BIAS)
         terms.bias[own] = column < p.columns ? widen(((Stored const*)p.bias)[column]) : 0.0f;
     if (IS_NORMALIZED)
-        terms.sums[own] = column < p.columns ? ((float const*)p.sums)[column] : 0.0f;
+        terms.sums[own] = column < p.columns ? ((float const*)p.terms)[column] : 0.0f;
+    if (IS_EXTRA_NORMALIZED)
+    {
+        bool const isThere = column < p.columns;
+        terms.sums[own] = isThere ? widen(((Stored const*)p.terms)[column]) : 0.0f;
+        terms.shift[own] = isThere && p.shift != nullptr ? widen(((Stored const*)p.shift)[column]) : 0.0f;
+    }
 }
 
 #ifdef TENON_EMULATED
@@ -453,7 +562,9 @@ TENON_KERNEL(earlyTiles, EarlyTilesParams)
     {
         fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
-        if (IS_NORMALIZED)
+        if (HAS_MOMENTS)
+            readMoments(p, share, terms);
+        else if (FINDS_MOMENTS)
             measureRows(p, share, terms);
         Sums d;
         multiplyShare(p, share, d);
@@ -462,6 +573,9 @@ TENON_KERNEL(earlyTiles, EarlyTilesParams)
     __syncthreads();
     if (!isCopying)
         finishShare(p, share, nullptr, terms, extras);
+    __syncthreads();
+    if (!isCopying && MEASURES)
+        leaveMoments(p, share);
 }
 #else
 //! Whether the run goes on: one thread of the cluster asks, as the host may say stop at any time, and blocks that
@@ -518,17 +632,19 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
     else if (!isFinishing)
     {
         awaitFormer();
-        if (IS_NORMALIZED) // Else there are no such threads.
+        if (FINDS_MOMENTS) // Else there are no such threads.
             measureRows(p, share, ring, start + kStart, terms);
     }
     else
     {
-        if (p.isConstantBias)
+        if (p.areConstantTerms)
             fetchTerms(p, share, terms);
         awaitFormer();
-        if (!p.isConstantBias)
+        if (!p.areConstantTerms)
             fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
+        if (HAS_MOMENTS)
+            readMoments(p, share, terms);
         Sums d = {};
         multiplyShare(p, share, ring, d);
         keepSums(sums, d);
@@ -555,9 +671,10 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
                         "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, HAS_SECOND = {}, "
-                        "IS_NORMALIZED = {};\n",
+                        "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, HAS_MOMENTS = {}, MEASURES = {};\n",
         form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond,
-        form.isNormalized);
+        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.hasMoments,
+        form.measures);
     text += matrixText();
     text +=
         fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"

@@ -4,18 +4,22 @@
 
 #include "backends/cuda/engine_windows.h"
 #include "backends/cuda/kernel_text.h"
+#include "layers/measured_product.h"
 
 #include <algorithm>
 
 namespace tenon::cuda
 {
 
-//! `extra`: a tensor like the result. `sums`: of b's columns, where rows are normalized. Matrices a and b as the copy
-//! engine knows them; a may be windows. Steps of the depth behind firstSteps have windows of the second images.
+//! `extra`: a tensor like the result. `terms`: sums of b's columns, where rows are normalized, or the tensor's scale,
+//! where that is, and `shift`. `moments`: of what is normalized, so many groups a row; `measured`: of the result.
+//! Matrices a and b as the copy engine knows them; a may be windows. Steps of the depth behind firstSteps have windows
+//! of the second images.
 TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c;
-                    void const* sums; int rows; int columns; int depth; int steps; int stepsOfPart; int tilesDown;
-                    int stages; int isConstantBias; int firstSteps; float alpha; float epsilon; WindowWalk walk;
-                    WindowWalk secondWalk; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
+                    void const* terms; void const* shift; void const* moments; void* measured; int rows; int columns;
+                    int depth; int groups; int steps; int stepsOfPart; int tilesDown; int stages; int areConstantTerms;
+                    int firstSteps; float alpha; float epsilon; WindowWalk walk; WindowWalk secondWalk;
+                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
                     alignas(64) unsigned long long second[16];);
 
 //! A block's results, and how many blocks, a cluster, share them out by depth.
@@ -29,12 +33,12 @@ struct EarlyTile
     int columns; //!< A multiple of 8, up to 128.
     int parts;   //!< A power of 2, up to 8.
 
-    //! `measures`: some find mean and deviation of the rows.
-    constexpr int threads(bool measures) const noexcept
+    //! `findMoments`: some find mean and deviation of the rows.
+    constexpr int threads(bool findMoments) const noexcept
     {
         constexpr int kCopying{32};
         constexpr int kMeasuring{256};
-        return rows * 2 + kCopying + (measures ? kMeasuring : 0);
+        return rows * 2 + kCopying + (findMoments ? kMeasuring : 0);
     }
     constexpr int stageBytes() const noexcept
     {
@@ -52,12 +56,17 @@ struct EarlyTile
         constexpr int kShare{110 << 10};
         return static_cast<int>(std::min<int64_t>(steps, std::clamp(kShare / stageBytes(), kMinStages, kMaxStages)));
     }
-    constexpr int sharedBytes(int64_t steps, bool measures) const noexcept
+    constexpr int sharedBytes(int64_t steps, bool normalizes) const noexcept
     {
         constexpr int kAlignment{1024};
-        constexpr int kStart{1024};    // Barriers, and the bias of all columns.
-        constexpr int kMeasures{2048}; // What else belongs to columns and rows.
-        return kAlignment + kStart + (measures ? kMeasures : 0) + std::max(stages(steps) * stageBytes(), sumBytes());
+        constexpr int kStart{1024}; // Barriers, and the bias of all columns.
+        constexpr int kTerms{2048}; // What else belongs to columns and rows.
+        return kAlignment + kStart + (normalizes ? kTerms : 0) + std::max(stages(steps) * stageBytes(), sumBytes());
+    }
+    //! Whether a block has whole groups of columns, whose moments it can leave behind.
+    constexpr bool hasGroups() const noexcept
+    {
+        return columns % static_cast<int>(MeasuredProduct::kGroup) == 0;
     }
 };
 
@@ -66,11 +75,19 @@ struct EarlyTilesForm
     EarlyTile tile;
     std::string type; //!< Of all operands: "Half" or "Bfloat".
     bool hasBias;
-    bool hasExtra;            //!< The epilogue reads a tensor like the result.
-    bool isWindowed;          //!< Rows are windows.
-    std::string epilogue;     //!< As largeEpilogueText gives it.
-    bool hasSecond{false};    //!< Behind the depth of the rows comes that of other images' windows.
-    bool isNormalized{false}; //!< Rows get mean 0 and variance 1 first: parts are one, and stages whole.
+    bool hasExtra;         //!< The epilogue reads a tensor like the result.
+    bool isWindowed;       //!< Rows are windows.
+    std::string epilogue;  //!< As largeEpilogueText gives it.
+    bool hasSecond{false}; //!< Behind the depth of the rows comes that of other images' windows.
+    NormalizedOperand normalized{NormalizedOperand::kNone};
+    bool hasMoments{false}; //!< Of what is normalized; else blocks find those of their rows: parts are one, and stages
+                            //!< whole.
+    bool measures{false};   //!< Leaves moments of the result behind.
+
+    bool findsMoments() const noexcept
+    {
+        return normalized != NormalizedOperand::kNone && !hasMoments;
+    }
 };
 
 //! Kernel "earlyTiles". Columns of the right operand lie behind each other.

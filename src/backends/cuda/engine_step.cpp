@@ -1,6 +1,7 @@
 // EngineStep: convolutions as products of pixels or windows, and matrices that are packed for wgmma.
 #include "backends/cuda/engine_step.h"
 #include "backends/cuda/matrix_text.h"
+#include "layers/measured_product.h"
 #include "layers/normalized_product.h"
 
 #include <algorithm>
@@ -28,6 +29,20 @@ std::optional<EngineStep> engineStepOf(
     return EngineStep{windows->product(layer, out), windows, layer};
 }
 
+EngineNorm EngineNorm::of(MeasuredProduct const& layer, std::span<TensorArg const> inputs, ProductShape const& matrices)
+{
+    EngineNorm norm{.normalized = layer.normalized, .epsilon = layer.epsilon, .measures = layer.measures};
+    if (layer.normalized == NormalizedOperand::kNone)
+        return norm;
+    bool const isExtra = layer.normalized == NormalizedOperand::kExtra;
+    constexpr auto kShift = static_cast<size_t>(MeasuredProduct::kShift);
+    norm.groups = (isExtra ? matrices.columns : matrices.depth) / MeasuredProduct::kGroup;
+    norm.moments = MeasuredProduct::kMoments;
+    norm.terms = isExtra ? MeasuredProduct::kScale : MeasuredProduct::kSums;
+    norm.shift = isExtra && inputs.size() > kShift && inputs[kShift].present ? kShift : 0;
+    return norm;
+}
+
 Result<EngineCase> engineCaseOf(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out)
 {
@@ -50,7 +65,8 @@ Result<bool> EngineProductKernel::isPacked(KernelSource const& source, LayerArgs
 {
     MatrixMultiply const layer = args.layer == NormalizedProduct::kName
         ? TENON_TRY(fieldsOf<NormalizedProduct>(args)).product
-        : TENON_TRY(fieldsOf<MatrixMultiply>(args));
+        : args.layer == MeasuredProduct::kName ? TENON_TRY(fieldsOf<MeasuredProduct>(args)).product
+                                               : TENON_TRY(fieldsOf<MatrixMultiply>(args));
     return isRightPacked(source, isForPacking(layer) ? kMatrixPacking : std::string_view{});
 }
 

@@ -5,7 +5,7 @@
 #include "backends/cuda/engine_windows.h"
 #include "backends/cuda/kernel_text.h"
 #include "base/result.h"
-#include "layers/epilogue.h"
+#include "layers/measured_product.h"
 
 #include <string>
 #include <string_view>
@@ -16,10 +16,12 @@ namespace tenon::cuda
 //! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does.
 //! Steps of the depth behind firstSteps have windows of the second images.
 //! alpha: of all sums, in front of what scale a column has; factors of the bias, of that tensor's bytes and, unless
-//! they are in all these, of results in front of their rounding.
-TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; int columns;
-                    int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
-                    float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
+//! they are in all these, of results in front of their rounding. `moments`, `terms`, `shift`, `measured`, `groups` and
+//! `epsilon`: as early tiles have them.
+TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; void const* moments;
+                    void const* terms; void const* shift; void* measured; float epsilon; int groups; int rows;
+                    int columns; int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha;
+                    float biasFactor; float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
                     alignas(64) unsigned long long a[16]; alignas(64) unsigned long long second[16];
                     alignas(64) unsigned long long b[16]; alignas(64) unsigned long long c[16];
                     alignas(64) unsigned long long extra[16];);
@@ -60,6 +62,9 @@ struct LargeTilesForm
     int rowBytes{128};     //!< Of the depth, that a stage has.
     std::string epilogue;  //!< As largeEpilogueText gives it.
     LargeRounding rounding{};
+    NormalizedOperand normalized{
+        NormalizedOperand::kNone}; //!< By moments that are there; a tensor that is added first.
+    bool measures{false};          //!< Leaves moments of the result behind.
 
     static bool isByte(std::string_view type) noexcept
     {
@@ -68,6 +73,10 @@ struct LargeTilesForm
     bool isScaled() const noexcept
     {
         return isByte(in);
+    }
+    bool normalizes() const noexcept
+    {
+        return normalized != NormalizedOperand::kNone;
     }
     int stageBytes() const noexcept
     {

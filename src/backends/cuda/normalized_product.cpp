@@ -3,50 +3,16 @@
 #include "layers/normalized_product.h"
 #include "backends/cuda/early_product.h"
 #include "backends/cuda/rows.h"
+#include "backends/cuda/separate_norm.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tenon::cuda
 {
 
 namespace
 {
-constexpr size_t kScratchAlignment{256};
 constexpr int32_t kFirstSeparate{kEarlyTactics}; //!< From here on tactics are the library's, behind a norm.
-
-//! The norm and a product of it.
-class SeparateSteps final : public CudaPrepared
-{
-  public:
-    SeparateSteps(std::shared_ptr<Prepared const> norm, std::shared_ptr<Prepared const> product, size_t bytes)
-        : mNorm{std::move(norm)},
-          mProduct{std::move(product)},
-          mBytes{(bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment}
-    {
-    }
-    size_t scratchBytes() const noexcept override
-    {
-        return mBytes + mProduct->scratchBytes();
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        void const* const* const given = at.call.inputs;
-        void* normalized = at.call.scratch;
-        Call const norm{.inputs = given, .outputs = &normalized};
-        TENON_TRY(cudaPrepared(*mNorm).launch(at.with(norm)));
-        std::array<void const*, kFirstExtra> const inputs{normalized, given[1], given[2]};
-        Call const product{.inputs = inputs.data(),
-            .outputs = at.call.outputs,
-            .scratch = static_cast<char*>(at.call.scratch) + mBytes};
-        return cudaPrepared(*mProduct).launch(at.with(product));
-    }
-
-  private:
-    std::shared_ptr<Prepared const> mNorm;
-    std::shared_ptr<Prepared const> mProduct;
-    size_t mBytes;
-};
 
 class NormalizedProductKernel final : public EngineProductKernel
 {
@@ -63,7 +29,7 @@ class NormalizedProductKernel final : public EngineProductKernel
             asItLies({.shape = TENON_TRY(productShape(layer.product, inputs.first(kFirstExtra), outputs.first(1))),
                 .epilogue = layer.product.epilogue});
         auto separate =
-            TENON_TRY(separateSteps(layer, product, inputs, outputs[0], std::max(tactic - kFirstSeparate, 0)));
+            TENON_TRY(otherKernels(layer, product, inputs, outputs[0], std::max(tactic - kFirstSeparate, 0)));
         if (tactic >= kFirstSeparate)
             return separate;
         bool terms{true};
@@ -74,17 +40,17 @@ class NormalizedProductKernel final : public EngineProductKernel
     }
 
   private:
-    Result<std::shared_ptr<Prepared const>> separateSteps(NormalizedProduct const& layer, StepProduct const& product,
+    Result<std::shared_ptr<Prepared const>> otherKernels(NormalizedProduct const& layer, StepProduct const& product,
         std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic) const
     {
         TensorArg const& x = inputs[0];
         Normalization const norm = layer.norm(static_cast<int32_t>(x.extents.size()));
         std::optional<Expr> const plain = norm.body({Expr::input(0), Expr{1.0}});
-        auto first = TENON_TRY(rowStep(device(), *plain, inputs.first(1), x, {false}));
-        auto second = TENON_TRY(libraryProduct(device(), product, inputs.first(kFirstExtra), out, tactic));
-        auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<SeparateSteps>(std::move(first), std::move(second), bytes)};
+        SeparateKernels kernels{.ofNorm = {0}, .operands = kFirstExtra};
+        kernels.norm = TENON_TRY(rowStep(device(), *plain, inputs.first(1), x, {false}));
+        kernels.normalizedBytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
+        kernels.product = TENON_TRY(libraryProduct(device(), product, inputs.first(kFirstExtra), out, tactic));
+        return separateSteps(std::move(kernels));
     }
 };
 

@@ -1,0 +1,152 @@
+// MeasuredProduct: rules and reference.
+#include "layers/measured_product.h"
+
+#include "layers/check.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon
+{
+
+namespace
+{
+//! Of a row.
+struct Moments
+{
+    double mean{0.0};
+    double factor{0.0}; //!< 1 / deviation.
+};
+
+//! Of all groups of a row together.
+Moments momentsOf(HostTensor const& groups, int64_t row, double epsilon)
+{
+    int64_t const count = groups.extents.back() / 2;
+    auto const numbers = static_cast<double>(count * MeasuredProduct::kGroup);
+    Moments made;
+    for (int64_t i = 0; i < count; ++i)
+        made.mean += groups.real((row * count + i) * 2) / static_cast<double>(count);
+    double variance{0.0};
+    for (int64_t i = 0; i < count; ++i)
+    {
+        double const off = groups.real((row * count + i) * 2) - made.mean;
+        variance += off * off / static_cast<double>(count) + groups.real((row * count + i) * 2 + 1) / numbers;
+    }
+    made.factor = 1.0 / std::sqrt(variance + epsilon);
+    return made;
+}
+
+HostTensor measured(HostTensor const& result)
+{
+    constexpr int64_t kGroup{MeasuredProduct::kGroup};
+    std::vector<int64_t> extents = result.extents;
+    extents.back() /= kGroup / 2;
+    HostTensor made{DType::kFLOAT, std::move(extents)};
+    for (int64_t group = 0; group < made.count() / 2; ++group)
+    {
+        double mean{0.0};
+        double squares{0.0};
+        for (int64_t i = 0; i < kGroup; ++i)
+            mean += result.real(group * kGroup + i) / static_cast<double>(kGroup);
+        for (int64_t i = 0; i < kGroup; ++i)
+        {
+            double const off = result.real(group * kGroup + i) - mean;
+            squares += off * off;
+        }
+        made.set(group * 2, mean);
+        made.set(group * 2 + 1, squares);
+    }
+    return made;
+}
+} // namespace
+
+Result<Done> MeasuredProduct::verify() const
+{
+    using nvinfer1::MatrixOperation;
+    TENON_TRY(product.verify());
+    if (product.operation0 != MatrixOperation::kNONE || product.operation1 == MatrixOperation::kVECTOR)
+        return badArgument("its product takes its left operand turned around, or a vector");
+    if (normalized > NormalizedOperand::kExtra)
+        return badArgument("no operand {} is normalized", static_cast<int32_t>(normalized));
+    int32_t const extras = product.epilogue.extraInputs();
+    if (product.alpha != 1.0F || extras > 1 || (normalized == NormalizedOperand::kExtra && extras == 0))
+        return badArgument("its product has a factor, or reads more tensors, or none to normalize");
+    return Done{};
+}
+
+Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
+{
+    bool const isNormalized = normalized != NormalizedOperand::kNone;
+    bool const isExtra = normalized == NormalizedOperand::kExtra;
+    Check check{in, kName};
+    check.fields(verify()).count(2, isExtra ? kShift + 1 : isNormalized ? kSums + 1 : kExtra + 1);
+    check.that(!isNormalized || (in.has(kMoments) && in.has(kSums)), "lacks the moments of what it normalizes, or {}",
+        isExtra ? "its scale" : "the sums of its columns");
+    check.that(isNormalized || !in.has(kMoments), "has moments of nothing that it normalizes");
+    TENON_TRY(check.done());
+    std::vector<Input> inner;
+    for (int32_t i = 0; i < std::min(in.size(), kExtra + product.epilogue.extraInputs()); ++i)
+        inner.push_back(in[i]);
+    TensorType type = TENON_TRY(product.infer(in.with(std::move(inner))));
+    ShapeExpr const columns = type.shape.back();
+    if (isNormalized)
+    {
+        std::optional<int64_t> const length = in.type(isExtra ? kExtra : 0).shape.back().constant();
+        check.types(kMoments, {DType::kFLOAT}).rank(kMoments, 1, nvinfer1::Dims::MAX_DIMS);
+        check.that(
+            length && *length % (2 * kGroup) == 0, "normalizes rows of no known multiple of {} elements", 2 * kGroup);
+        TENON_TRY(check.done());
+        check.extent(kMoments, in.type(kMoments).rank() - 1, *length / (kGroup / 2));
+    }
+    if (normalized == NormalizedOperand::kRows)
+        check.types(kSums, {DType::kFLOAT}).rank(kSums, 1).extent(kSums, 0, columns);
+    if (isExtra)
+        for (int32_t const i : {kScale, kShift})
+            if (in.has(i))
+                check.sameType(i, kExtra).broadcastsTo(i, type.shape).extent(i, type.rank() - 1, columns);
+    check.that(!isExtra || in.type(kExtra).shape == type.shape, "normalizes a tensor that is not like its result");
+    std::optional<int64_t> const known = columns.constant();
+    check.that(!measures || (known && *known % (2 * kGroup) == 0), "measures rows of no known multiple of {} columns",
+        2 * kGroup);
+    TENON_TRY(check.done());
+    std::vector<TensorType> types{type};
+    if (measures)
+    {
+        type.shape.back() = ShapeExpr{*known / (kGroup / 2)};
+        types.push_back({DType::kFLOAT, std::move(type.shape)});
+    }
+    return types;
+}
+
+Result<std::vector<HostTensor>> MeasuredProduct::reference(HostTensors const& in) const
+{
+    HostTensors inner{in.begin(), in.begin() + std::min<std::ptrdiff_t>(std::ssize(in), kExtra)};
+    inner.resize(static_cast<size_t>(kExtra + product.epilogue.extraInputs()));
+    if (std::ssize(in) > kExtra && std::ssize(inner) > kExtra)
+        inner[kExtra] = in[kExtra];
+    HostTensor other;
+    if (normalized != NormalizedOperand::kNone)
+    {
+        bool const isExtra = normalized == NormalizedOperand::kExtra;
+        size_t const position = isExtra ? static_cast<size_t>(kExtra) : 0;
+        HostTensor const* const shift = std::ssize(in) > kShift ? in[kShift] : nullptr;
+        other = *inner[position];
+        int64_t const length = other.extents.back();
+        for (int64_t i = 0; i < other.count(); ++i)
+        {
+            Moments const row = momentsOf(*in[kMoments], i / length, static_cast<double>(epsilon));
+            double const x = (other.real(i) - row.mean) * row.factor;
+            if (isExtra)
+                other.set(i, x * in[kScale]->real(i % length) + (shift == nullptr ? 0.0 : shift->real(i % length)));
+            else // Not rounded: kernels that multiply rows as they are write none of these down.
+                other.reals[static_cast<size_t>(i)] = x;
+        }
+        inner[position] = &other;
+    }
+    std::vector<HostTensor> made = TENON_TRY(product.reference(inner));
+    if (measures)
+        made.push_back(measured(made[0]));
+    return made;
+}
+
+} // namespace tenon

@@ -1,0 +1,161 @@
+// Products between norms on a GPU against the reference: every tactic, rows that no tile divides, what is normalized and
+// what is measured, and means that are large beside the deviation.
+#include "backends/cuda_cases.h"
+#include "layers/measured_product.h"
+
+namespace tenon::test
+{
+
+namespace
+{
+using nvinfer1::MatrixOperation;
+
+constexpr int64_t kMeasuredTactics{12 + 4 + 8};
+constexpr int64_t kGroup{MeasuredProduct::kGroup};
+
+class MeasuredProducts : public CudaKernels
+{
+};
+
+struct MeasuredCase
+{
+    std::vector<int64_t> x;
+    int64_t columns;
+    NormalizedOperand normalized{NormalizedOperand::kNone};
+    bool measures{true};
+    DType type{DType::kHALF};
+    double mean{0.3};
+    bool hasExtra{false};
+    bool hasShift{true};
+    MatrixOperation order{MatrixOperation::kNONE};
+    std::vector<EpilogueStep> steps{};
+};
+
+//! As another such product leaves them behind.
+HostTensor momentsOf(HostTensor const& x)
+{
+    std::vector<int64_t> extents = x.extents;
+    extents.back() /= kGroup / 2;
+    HostTensor made{DType::kFLOAT, std::move(extents)};
+    for (int64_t group = 0; group < x.count() / kGroup; ++group)
+    {
+        double mean{0.0};
+        double squares{0.0};
+        for (int64_t i = 0; i < kGroup; ++i)
+            mean += x.real(group * kGroup + i) / static_cast<double>(kGroup);
+        for (int64_t i = 0; i < kGroup; ++i)
+            squares += (x.real(group * kGroup + i) - mean) * (x.real(group * kGroup + i) - mean);
+        made.set(group * 2, mean);
+        made.set(group * 2 + 1, squares);
+    }
+    return made;
+}
+
+//! In float32, as passes make them.
+HostTensor sumsOfColumns(HostTensor const& matrix, int64_t columns, bool isTurned)
+{
+    std::vector<double> sums(static_cast<size_t>(columns));
+    int64_t const depth = matrix.count() / columns;
+    for (int64_t i = 0; i < matrix.count(); ++i)
+        sums[static_cast<size_t>(isTurned ? i / depth : i % columns)] += matrix.real(i);
+    HostTensor made{DType::kFLOAT, {columns}};
+    for (int64_t i = 0; i < columns; ++i)
+        made.set(i, sums[static_cast<size_t>(i)]);
+    return made;
+}
+
+void expectMeasured(MeasuredCase const& of)
+{
+    SCOPED_TRACE(fmt::format("{} to {}, {}, mean {}, normalizes {}, measures {}", fmt::join(of.x, " x "), of.columns,
+        nameOf(of.type), of.mean, static_cast<int32_t>(of.normalized), of.measures));
+    bool const isExtra = of.normalized == NormalizedOperand::kExtra;
+    MeasuredProduct layer{.normalized = of.normalized, .measures = of.measures};
+    layer.product.operation1 = of.order;
+    if (isExtra || of.hasExtra)
+        layer.product.epilogue.steps.push_back({EpilogueKind::kAdd});
+    layer.product.epilogue.steps.insert(layer.product.epilogue.steps.end(), of.steps.begin(), of.steps.end());
+    int64_t const depth = of.x.back();
+    bool const isTurned = of.order == MatrixOperation::kTRANSPOSE;
+    std::vector<int64_t> matrix(of.x.size(), 1);
+    matrix[of.x.size() - 2] = isTurned ? of.columns : depth;
+    matrix.back() = isTurned ? depth : of.columns;
+    std::vector<int64_t> result = of.x;
+    result.back() = of.columns;
+    double const scale = 1.0 / std::sqrt(static_cast<double>(depth)); // Results of about 1.
+    HostTensor const x = randomTensor(of.x, of.mean - 1.0, of.mean + 1.0, of.type);
+    HostTensor const weights = randomTensor(matrix, -2.0 * scale, 2.0 * scale, of.type);
+    HostTensor const extra = randomTensor(result, of.mean - 1.0, of.mean + 1.0, of.type);
+    std::vector<int64_t> row(of.x.size(), 1);
+    row.back() = of.columns;
+    std::vector<Operand> operands{input(x), weight(weights), weight(randomTensor({of.columns}, -1.0, 1.0, of.type)),
+        isExtra || of.hasExtra ? input(extra) : absent()};
+    if (of.normalized == NormalizedOperand::kRows)
+    {
+        operands.push_back(input(momentsOf(x)));
+        operands.push_back(weight(sumsOfColumns(weights, of.columns, isTurned)));
+    }
+    else if (isExtra)
+    {
+        operands.push_back(input(momentsOf(extra)));
+        operands.push_back(weight(randomTensor(row, 0.5, 1.5, of.type)));
+        operands.push_back(of.hasShift ? weight(randomTensor(row, -1.0, 1.0, of.type)) : absent());
+    }
+    std::vector<Offer> offers = tacticsOf("measured tiles", kMeasuredTactics, operands.size(), Layout::kLinear);
+    for (Offer& offer : offers)
+        offer.outputs.assign(layer.outputs(), Layout::kLinear);
+    Tolerance const tolerance = of.type == DType::kHALF ? Tolerance{3e-3, 3e-3} : Tolerance{3e-2, 1.6e-2};
+    expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, tolerance);
+}
+} // namespace
+
+TEST_F(MeasuredProducts, rowsAndEdges)
+{
+    for (auto const normalized : {NormalizedOperand::kNone, NormalizedOperand::kRows, NormalizedOperand::kExtra})
+    {
+        for (int64_t const rows : {1, 64, 129, 197})
+            expectMeasured({{rows, 128}, 192, normalized});
+        expectMeasured({{1, 70, 192}, 320, normalized});
+        expectMeasured({{2, 35, 64}, 64, normalized, true, DType::kBF16});
+        expectMeasured({{66, 128}, 192, normalized, false});
+    }
+    expectMeasured({{67, 128}, 136, NormalizedOperand::kRows, false}); // Columns that are not measured.
+    expectMeasured({{65, 96}, 128, NormalizedOperand::kExtra});        // No whole stages.
+}
+
+//! More stages than the ring has, and depths that clusters share.
+TEST_F(MeasuredProducts, depths)
+{
+    for (int64_t const depth : {64, 320, 1024})
+        expectMeasured({{70, depth}, 768, NormalizedOperand::kRows});
+    expectMeasured({{197, 768}, 768, NormalizedOperand::kExtra});
+    expectMeasured({{130, 3072}, 768, NormalizedOperand::kExtra, true, DType::kBF16});
+}
+
+TEST_F(MeasuredProducts, epiloguesAndOrders)
+{
+    constexpr auto kColumns = MatrixOperation::kTRANSPOSE;
+    MeasuredCase of{{50, 128}, 192, NormalizedOperand::kRows, false};
+    of.order = kColumns;
+    of.steps = {{EpilogueKind::kGeluErf}};
+    expectMeasured(of);
+    of = {{50, 128}, 192, NormalizedOperand::kExtra};
+    of.hasShift = false;
+    of.steps = {{EpilogueKind::kRelu}};
+    expectMeasured(of);
+    for (auto const normalized : {NormalizedOperand::kNone, NormalizedOperand::kRows})
+    {
+        of = {{50, 128}, 192, normalized};
+        of.hasExtra = true;
+        expectMeasured(of);
+    }
+}
+
+//! Up to 30 times the deviation, which is 0.58 here: errors are no larger than beside a mean of 0.
+TEST_F(MeasuredProducts, largeMeans)
+{
+    for (double const mean : {-4.0, 8.0, 17.0})
+        for (auto const normalized : {NormalizedOperand::kRows, NormalizedOperand::kExtra})
+            expectMeasured({{66, 768}, 768, normalized, false, DType::kHALF, mean});
+}
+
+} // namespace tenon::test
