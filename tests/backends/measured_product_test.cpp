@@ -111,51 +111,41 @@ void expectMeasured(MeasuredCase const& of)
 TEST_F(MeasuredProducts, rowsAndEdges)
 {
     for (auto const normalized : {NormalizedOperand::kNone, NormalizedOperand::kRows, NormalizedOperand::kExtra})
-    {
-        for (int64_t const rows : {1, 64, 129, 197})
-            expectMeasured({{rows, 128}, 192, normalized});
-        expectMeasured({{1, 70, 192}, 320, normalized});
-        expectMeasured({{2, 35, 64}, 64, normalized, true, DType::kBF16});
-        expectMeasured({{66, 128}, 192, normalized, false});
-    }
-    expectMeasured({{67, 128}, 136, NormalizedOperand::kRows, false}); // Columns that are not measured.
-    expectMeasured({{65, 96}, 128, NormalizedOperand::kExtra});        // No whole stages.
+        for (int64_t const rows : {1, 130})
+            expectMeasured({{rows, 64}, 64, normalized});
+    expectMeasured({{1, 70, 128}, 192, NormalizedOperand::kRows});
+    expectMeasured({{65, 96}, 128, NormalizedOperand::kNone}); // No whole stages.
 }
 
 //! More stages than the ring has, and depths that clusters share.
 TEST_F(MeasuredProducts, depths)
 {
-    for (int64_t const depth : {64, 320, 1024})
-        expectMeasured({{70, depth}, 768, NormalizedOperand::kRows});
-    expectMeasured({{197, 768}, 768, NormalizedOperand::kExtra});
-    expectMeasured({{130, 3072}, 768, NormalizedOperand::kExtra, true, DType::kBF16});
+    expectMeasured({{17, 1024}, 64, NormalizedOperand::kRows});
+    expectMeasured({{65, 320}, 128, NormalizedOperand::kExtra});
 }
 
-TEST_F(MeasuredProducts, epiloguesAndOrders)
+TEST_F(MeasuredProducts, typesAndForms)
 {
     constexpr auto kColumns = MatrixOperation::kTRANSPOSE;
-    MeasuredCase of{{50, 128}, 192, NormalizedOperand::kRows, false};
+    MeasuredCase of{{50, 128}, 72, NormalizedOperand::kRows, false, DType::kBF16}; // Columns that are not measured.
     of.order = kColumns;
     of.steps = {{EpilogueKind::kGeluErf}};
     expectMeasured(of);
-    of = {{50, 128}, 192, NormalizedOperand::kExtra};
+    of = {{2, 35, 64}, 64, NormalizedOperand::kExtra, true, DType::kBF16};
     of.hasShift = false;
     of.steps = {{EpilogueKind::kRelu}};
     expectMeasured(of);
-    for (auto const normalized : {NormalizedOperand::kNone, NormalizedOperand::kRows})
-    {
-        of = {{50, 128}, 192, normalized};
-        of.hasExtra = true;
-        expectMeasured(of);
-    }
+    of = {{50, 64}, 192, NormalizedOperand::kRows};
+    of.hasExtra = true;
+    expectMeasured(of);
 }
 
 //! Up to 30 times the deviation, which is 0.58 here: errors are no larger than beside a mean of 0.
 TEST_F(MeasuredProducts, largeMeans)
 {
-    for (double const mean : {-4.0, 8.0, 17.0})
+    for (double const mean : {-4.0, 17.0})
         for (auto const normalized : {NormalizedOperand::kRows, NormalizedOperand::kExtra})
-            expectMeasured({{66, 768}, 768, normalized, false, DType::kHALF, mean});
+            expectMeasured({{18, 192}, 192, normalized, true, DType::kHALF, mean});
 }
 
 } // namespace tenon::test
