@@ -21,16 +21,17 @@ struct Moments
 //! Of all groups of a row together.
 Moments momentsOf(HostTensor const& groups, int64_t row, double epsilon)
 {
-    int64_t const count = groups.extents.back() / 2;
+    int64_t const count = groups.extents.front();
+    int64_t const rows = groups.count() / (2 * count);
     auto const numbers = static_cast<double>(count * MeasuredProduct::kGroup);
     Moments made;
     for (int64_t i = 0; i < count; ++i)
-        made.mean += groups.real((row * count + i) * 2) / static_cast<double>(count);
+        made.mean += groups.real((i * rows + row) * 2) / static_cast<double>(count);
     double variance{0.0};
     for (int64_t i = 0; i < count; ++i)
     {
-        double const off = groups.real((row * count + i) * 2) - made.mean;
-        variance += off * off / static_cast<double>(count) + groups.real((row * count + i) * 2 + 1) / numbers;
+        double const off = groups.real((i * rows + row) * 2) - made.mean;
+        variance += off * off / static_cast<double>(count) + groups.real((i * rows + row) * 2 + 1) / numbers;
     }
     made.factor = 1.0 / std::sqrt(variance + epsilon);
     return made;
@@ -40,21 +41,25 @@ HostTensor measured(HostTensor const& result)
 {
     constexpr int64_t kGroup{MeasuredProduct::kGroup};
     std::vector<int64_t> extents = result.extents;
-    extents.back() /= kGroup / 2;
+    int64_t const groups = extents.back() / kGroup;
+    int64_t const rows = result.count() / extents.back();
+    extents.back() = 2;
+    extents.insert(extents.begin(), groups);
     HostTensor made{DType::kFLOAT, std::move(extents)};
-    for (int64_t group = 0; group < made.count() / 2; ++group)
+    for (int64_t i = 0; i < groups * rows; ++i)
     {
+        int64_t const first = (i % rows * groups + i / rows) * kGroup;
         double mean{0.0};
         double squares{0.0};
-        for (int64_t i = 0; i < kGroup; ++i)
-            mean += result.real(group * kGroup + i) / static_cast<double>(kGroup);
-        for (int64_t i = 0; i < kGroup; ++i)
+        for (int64_t k = 0; k < kGroup; ++k)
+            mean += result.real(first + k) / static_cast<double>(kGroup);
+        for (int64_t k = 0; k < kGroup; ++k)
         {
-            double const off = result.real(group * kGroup + i) - mean;
+            double const off = result.real(first + k) - mean;
             squares += off * off;
         }
-        made.set(group * 2, mean);
-        made.set(group * 2 + 1, squares);
+        made.set(i * 2, mean);
+        made.set(i * 2 + 1, squares);
     }
     return made;
 }
@@ -92,11 +97,11 @@ Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
     if (isNormalized)
     {
         std::optional<int64_t> const length = in.type(isExtra ? kExtra : 0).shape.back().constant();
-        check.types(kMoments, {DType::kFLOAT}).rank(kMoments, 1, nvinfer1::Dims::MAX_DIMS);
+        check.types(kMoments, {DType::kFLOAT}).rank(kMoments, 3, nvinfer1::Dims::MAX_DIMS);
         check.that(
             length && *length % (2 * kGroup) == 0, "normalizes rows of no known multiple of {} elements", 2 * kGroup);
         TENON_TRY(check.done());
-        check.extent(kMoments, in.type(kMoments).rank() - 1, *length / (kGroup / 2));
+        check.extent(kMoments, 0, *length / kGroup).extent(kMoments, in.type(kMoments).rank() - 1, 2);
     }
     if (normalized == NormalizedOperand::kRows)
         check.types(kSums, {DType::kFLOAT}).rank(kSums, 1).extent(kSums, 0, columns);
@@ -106,13 +111,15 @@ Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
                 check.sameType(i, kExtra).broadcastsTo(i, type.shape).extent(i, type.rank() - 1, columns);
     check.that(!isExtra || in.type(kExtra).shape == type.shape, "normalizes a tensor that is not like its result");
     std::optional<int64_t> const known = columns.constant();
-    check.that(!measures || (known && *known % (2 * kGroup) == 0), "measures rows of no known multiple of {} columns",
-        2 * kGroup);
+    check.that(!measures || (known && *known > 0 && *known % (2 * kGroup) == 0),
+        "measures rows of no known multiple of {} columns", 2 * kGroup);
+    check.that(!measures || type.rank() < nvinfer1::Dims::MAX_DIMS, "has no axis left for moments");
     TENON_TRY(check.done());
     std::vector<TensorType> types{type};
     if (measures)
     {
-        type.shape.back() = ShapeExpr{*known / (kGroup / 2)};
+        type.shape.back() = 2;
+        type.shape.insert(type.shape.begin(), ShapeExpr{*known / kGroup});
         types.push_back({DType::kFLOAT, std::move(type.shape)});
     }
     return types;

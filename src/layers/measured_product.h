@@ -19,7 +19,8 @@ enum class NormalizedOperand : uint8_t
 //! Inputs as of MatrixMultiply, of whose epilogue at most one reads a tensor; then the moments of the normalized
 //! operand, as another MeasuredProduct gives them. Of rows: the sums of the matrix's columns in float32. Of the tensor:
 //! scale and shift (optional) of its elements. Outputs: the result and, where it is measured, its moments
-//! [..., columns / 16]: of each 32 columns of a row the mean, and the sum of the squares of what is off it.
+//! [columns / 32, ..., 2]: of each 32 columns of a row the mean, and the sum of the squares of what is off it. Rows lie
+//! behind each other, so that kernels, which have some rows of few groups each, write whole sectors of memory.
 struct MeasuredProduct
 {
     static constexpr std::string_view kName{"MeasuredProduct"};

@@ -151,7 +151,7 @@ std::vector<Family> families()
     };
     auto const measured = [](int64_t rows) -> FamilyOperands {
         return {given({rows, 128}), constant({128, 64}), constant({64}), given({rows, 64}),
-            given({rows, 4}, Layout::kLinear, DType::kFLOAT), constant({1, 64})};
+            given({2, rows, 2}, Layout::kLinear, DType::kFLOAT), constant({1, 64})};
     };
     auto const image = [](int64_t rows) -> FamilyOperands {
         return {given({1, 3, 4 * rows, 16}, Layout::kLinear, DType::kFLOAT), constant({16, 3, 3, 3})};

@@ -1509,7 +1509,7 @@ def measured_products():
         groups = values.astype(np.float64).reshape(*values.shape[:-1], -1, 32)
         means = groups.mean(axis=-1)
         squares = ((groups - means[..., None]) ** 2).sum(axis=-1)
-        return np.stack([means, squares], axis=-1).reshape(*values.shape[:-1], -1).astype(np.float32)
+        return np.stack([np.moveaxis(means, -1, 0), np.moveaxis(squares, -1, 0)], axis=-1).astype(np.float32)
 
     def normal(values):
         wide = values.astype(np.float64)

@@ -149,14 +149,13 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .epilogue = TENON_TRY(largeEpilogueText(of.own)),
         .hasSecond = of.step.second.has_value(),
         .normalized = norm.normalized,
-        .hasMoments = norm.groups > 0,
+        .groups = norm.groups,
         .measures = norm.measures};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
     params.columns = static_cast<int>(matrices.columns);
     params.depth = static_cast<int>(matrices.depth);
-    params.groups = static_cast<int>(norm.groups);
     params.epsilon = norm.epsilon;
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
     params.stepsOfPart = static_cast<int>(blocksOf(params.steps, tile.parts));

@@ -120,10 +120,10 @@ static void leaveMoments(EarlyTilesParams const& p, Share const& share)
             mean += widen(from[i]) / (float)kGroup;
         for (int i = 0; i < kGroup; ++i)
             squares += (widen(from[i]) - mean) * (widen(from[i]) - mean);
-        ((Pack<float, 2>*)p.measured)[((i64)row * p.columns + column) / kGroup] = Pack<float, 2>{{mean, squares}};
+        ((Pack<float, 2>*)p.measured)[(i64)(column / kGroup) * p.rows + row] = Pack<float, 2>{{mean, squares}};
     }
 }
-static inline void measureOctet(EarlyTilesParams const&, Octet const&, Pack<unsigned, 4> const&) {}
+static inline void measureOctet(EarlyTilesParams const&, Share const&, Octet const&, Pack<unsigned, 4> const&) {}
 static inline float* ownSums(int part) { return sumsOfParts[part]; }
 static inline Pack<float, 4> sumsAt(float const*, int part, int at)
 {
@@ -366,7 +366,7 @@ static __device__ __forceinline__ float ofPair(float x) { return x + __shfl_xor_
 
 //! Four neighbouring threads have a group's columns, all of them or none.
 static __device__ __forceinline__ void measureOctet(
-    EarlyTilesParams const& p, Octet const& octet, Pack<unsigned, 4> const& y)
+    EarlyTilesParams const& p, Share const& share, Octet const& octet, Pack<unsigned, 4> const& y)
 {
     unsigned const together = 0xFu << (threadIdx.x & 28u);
     float x[8], sum = 0.0f, squares = 0.0f;
@@ -385,7 +385,8 @@ static __device__ __forceinline__ void measureOctet(
     squares += __shfl_xor_sync(together, squares, 1);
     squares += __shfl_xor_sync(together, squares, 2);
     if (threadIdx.x % 4 == 0)
-        ((Pack<float, 2>*)p.measured)[octet.at / kGroup] = Pack<float, 2>{{mean, squares}};
+        ((Pack<float, 2>*)p.measured)[(i64)((share.column + octet.column) / kGroup) * p.rows + share.row + octet.row] =
+            Pack<float, 2>{{mean, squares}};
 }
 )"};
 
@@ -422,22 +423,33 @@ static __device__ __forceinline__ void readMoments(EarlyTilesParams const& p, Sh
     if (own >= BM)
         return;
     int const row = share.row + own < p.rows ? share.row + own : p.rows - 1;
-    float const* const from = (float const*)p.moments + (i64)row * p.groups * 2;
-    float const pivot = from[0];
+    Pack<float, 2> const* const from = (Pack<float, 2> const*)p.moments + row;
+    float const pivot = from->v[0];
     float sum = 0.0f, squares = 0.0f, inside = 0.0f;
-#pragma unroll 8
-    for (int group = (int)threadIdx.x % kOfMoments * 2; group < p.groups; group += kOfMoments * 2)
+    constexpr int kTogether = 12; // Loads on their way at once.
+#pragma unroll
+    for (int first = 0; first < GROUPS; first += kOfMoments * kTogether)
     {
-        Pack<float, 4> const two = *(Pack<float, 4> const*)(from + group * 2);
-        float const off[2] = {two.v[0] - pivot, two.v[2] - pivot};
-        sum += off[0] + off[1];
-        squares = fmaf(off[0], off[0], fmaf(off[1], off[1], squares));
-        inside += two.v[1] + two.v[3];
+        Pack<float, 2> pairs[kTogether];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+        {
+            int const group = first + i * kOfMoments + (int)threadIdx.x % kOfMoments;
+            pairs[i] = group < GROUPS ? from[(i64)group * p.rows] : Pack<float, 2>{{pivot, 0.0f}};
+        }
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+        {
+            float const off = pairs[i].v[0] - pivot;
+            sum += off;
+            squares = fmaf(off, off, squares);
+            inside += pairs[i].v[1];
+        }
     }
-    float const groups = (float)p.groups;
-    float const off = ofPair(sum) / groups;
-    float const between = fmaf(-off, off, ofPair(squares) / groups);
-    float const variance = fmaxf(between, 0.0f) + ofPair(inside) / (groups * kGroup);
+    constexpr float kShare = GROUPS > 0 ? 1.0f / (float)GROUPS : 0.0f;
+    float const off = ofPair(sum) * kShare;
+    float const between = fmaf(-off, off, ofPair(squares) * kShare);
+    float const variance = fmaxf(between, 0.0f) + ofPair(inside) * (kShare / kGroup);
     terms.means[own] = pivot + off;
     terms.factors[own] = 1.0f / sqrtf(variance + p.epsilon);
 }
@@ -517,7 +529,7 @@ static __device__ __forceinline__ void finishShare(
             y.v[k] = pairOf(v[item][k * 2], v[item][k * 2 + 1], Stored{});
         *(Pack<unsigned, 4>*)((Stored*)p.c + octet.at) = y;
         if (MEASURES)
-            measureOctet(p, octet, y);
+            measureOctet(p, share, octet, y);
     }
 }
 
@@ -671,10 +683,12 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
                         "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, HAS_SECOND = {}, "
-                        "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, HAS_MOMENTS = {}, MEASURES = {};\n",
+                        "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n"
+                        "constexpr int GROUPS = {}; // Of a row, whose moments are there.\n"
+                        "constexpr bool HAS_MOMENTS = GROUPS > 0;\n",
         form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond,
-        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.hasMoments,
-        form.measures);
+        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures,
+        form.groups);
     text += matrixText();
     text +=
         fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"

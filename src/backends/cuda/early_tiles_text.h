@@ -12,12 +12,12 @@ namespace tenon::cuda
 {
 
 //! `extra`: a tensor like the result. `terms`: sums of b's columns, where rows are normalized, or the tensor's scale,
-//! where that is, and `shift`. `moments`: of what is normalized, so many groups a row; `measured`: of the result.
+//! where that is, and `shift`. `moments`: of what is normalized, `measured`: of the result.
 //! Matrices a and b as the copy engine knows them; a may be windows. Steps of the depth behind firstSteps have windows
 //! of the second images.
 TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c;
                     void const* terms; void const* shift; void const* moments; void* measured; int rows; int columns;
-                    int depth; int groups; int steps; int stepsOfPart; int tilesDown; int stages; int areConstantTerms;
+                    int depth; int steps; int stepsOfPart; int tilesDown; int stages; int areConstantTerms;
                     int firstSteps; float alpha; float epsilon; WindowWalk walk; WindowWalk secondWalk;
                     alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
                     alignas(64) unsigned long long second[16];);
@@ -80,13 +80,13 @@ struct EarlyTilesForm
     std::string epilogue;  //!< As largeEpilogueText gives it.
     bool hasSecond{false}; //!< Behind the depth of the rows comes that of other images' windows.
     NormalizedOperand normalized{NormalizedOperand::kNone};
-    bool hasMoments{false}; //!< Of what is normalized; else blocks find those of their rows: parts are one, and stages
-                            //!< whole.
-    bool measures{false};   //!< Leaves moments of the result behind.
+    int64_t groups{0}; //!< Of a row of what is normalized, whose moments are there; 0: blocks find those of their rows,
+                       //!< parts are one, and stages whole.
+    bool measures{false}; //!< Leaves moments of the result behind.
 
     bool findsMoments() const noexcept
     {
-        return normalized != NormalizedOperand::kNone && !hasMoments;
+        return normalized != NormalizedOperand::kNone && groups == 0;
     }
 };
 

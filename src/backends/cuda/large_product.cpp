@@ -46,6 +46,7 @@ Result<std::shared_ptr<Prepared const>> largeProduct(
                         .hasSecond = of.step.second.has_value(),
                         .epilogue = TENON_TRY(largeEpilogueText(of.own)),
                         .normalized = of.norm.normalized,
+                        .groups = of.norm.groups,
                         .measures = of.norm.measures},
         .rows = matrices.rows,
         .columns = matrices.columns,

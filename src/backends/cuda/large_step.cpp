@@ -130,7 +130,6 @@ Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, Larg
     LargeTilesParams params = of.factors;
     params.rows = static_cast<int>(of.rows);
     params.columns = static_cast<int>(of.columns);
-    params.groups = static_cast<int>(of.norm.groups);
     params.epsilon = of.norm.epsilon;
     params.steps = static_cast<int>(blocksOf(of.depth, stageRow(form).elements()));
     params.tilesAcross = static_cast<int>(blocksOf(of.columns, form.tile.columns));

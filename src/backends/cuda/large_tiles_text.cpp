@@ -389,20 +389,29 @@ static __device__ __forceinline__ void readMoments(LargeTilesParams const& p, Sl
         return;
     int const own = threadIdx.x % 32 % (16 * kPanels), place = at.row + own % 16 + own / 16 * 64;
     int const row = place < p.rows ? place : p.rows - 1;
-    float const* const from = (float const*)p.moments + (i64)row * p.groups * 2;
-    float const pivot = from[0];
+    Pack<float, 2> const* const from = (Pack<float, 2> const*)p.moments + row;
+    float const pivot = from->v[0];
     float sum = 0.0f, squares = 0.0f, inside = 0.0f;
-#pragma unroll 4
-    for (int group = 0; group < p.groups; group += 2)
+    constexpr int kTogether = 24; // Loads on their way at once.
+#pragma unroll
+    for (int first = 0; first < GROUPS; first += kTogether)
     {
-        Pack<float, 4> const two = *(Pack<float, 4> const*)(from + group * 2);
-        float const off[2] = {two.v[0] - pivot, two.v[2] - pivot};
-        sum += off[0] + off[1];
-        squares = fmaf(off[0], off[0], fmaf(off[1], off[1], squares));
-        inside += two.v[1] + two.v[3];
+        Pack<float, 2> pairs[kTogether];
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+            pairs[i] = first + i < GROUPS ? from[(i64)(first + i) * p.rows] : Pack<float, 2>{{pivot, 0.0f}};
+#pragma unroll
+        for (int i = 0; i < kTogether; ++i)
+        {
+            float const off = pairs[i].v[0] - pivot;
+            sum += off;
+            squares = fmaf(off, off, squares);
+            inside += pairs[i].v[1];
+        }
     }
-    float const groups = (float)p.groups, off = sum / groups;
-    float const variance = fmaxf(fmaf(-off, off, squares / groups), 0.0f) + inside / (groups * kGroup);
+    constexpr float kShare = GROUPS > 0 ? 1.0f / (float)GROUPS : 0.0f;
+    float const off = sum * kShare;
+    float const variance = fmaxf(fmaf(-off, off, squares * kShare), 0.0f) + inside * (kShare / kGroup);
     storeTwo(slots.bias + kRowsAt + own * 8, pivot + off, 1.0f / sqrtf(variance + p.epsilon));
     meetWarp();
 }
@@ -576,24 +585,24 @@ static __device__ __forceinline__ void finishFragment(LargeTilesParams const& p,
 static __device__ __forceinline__ void measureGroup(
     LargeTilesParams const& p, int row, int column, float const (&low)[8], float const (&high)[8])
 {
+    float sums[2]{}, squares[2]{};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) // Both rows together, so that neither waits for the other.
+        sums[i / 2 % 2] += low[i] + high[i];
+    float const means[2]{ofQuad(sums[0]) / (float)kGroup, ofQuad(sums[1]) / (float)kGroup};
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+    {
+        float const a = low[i] - means[i / 2 % 2], b = high[i] - means[i / 2 % 2];
+        squares[i / 2 % 2] = fmaf(a, a, fmaf(b, b, squares[i / 2 % 2]));
+    }
 #pragma unroll
     for (int r = 0; r < 2; ++r)
     {
-        float sum = 0.0f, squares = 0.0f;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            sum += low[i / 2 * 4 + r * 2 + i % 2] + high[i / 2 * 4 + r * 2 + i % 2];
-        float const mean = ofQuad(sum) / (float)kGroup;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-        {
-            float const a = low[i / 2 * 4 + r * 2 + i % 2] - mean, b = high[i / 2 * 4 + r * 2 + i % 2] - mean;
-            squares = fmaf(a, a, fmaf(b, b, squares));
-        }
-        squares = ofQuad(squares);
+        float const all = ofQuad(squares[r]);
         int const own = row + r * 8;
         if (threadIdx.x % 4 == 0 && own < p.rows && column < p.columns)
-            ((Pack<float, 2>*)p.measured)[((i64)own * p.columns + column) / kGroup] = Pack<float, 2>{{mean, squares}};
+            ((Pack<float, 2>*)p.measured)[(i64)(column / kGroup) * p.rows + own] = Pack<float, 2>{{means[r], all}};
     }
 }
 
@@ -858,11 +867,13 @@ std::string largeTilesText(LargeTilesForm const& form)
                         "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, "
                         "IS_WINDOWED = {}, HAS_SECOND = {}, IS_SCALED = {};\n"
                         "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n"
-                        "constexpr bool IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n",
+                        "constexpr bool IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n"
+                        "constexpr int GROUPS = {}; // Of a row, whose moments are there.\n",
         tile.rows, tile.columns, form.stages(), tile.slots, form.rowBytes, tile.takesTurns, form.isTurnedB,
         form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond, form.isScaled(),
         LargeTilesForm::isByte(form.type), form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers,
-        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures);
+        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures,
+        form.groups);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",

@@ -16,12 +16,12 @@ namespace tenon::cuda
 //! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does.
 //! Steps of the depth behind firstSteps have windows of the second images.
 //! alpha: of all sums, in front of what scale a column has; factors of the bias, of that tensor's bytes and, unless
-//! they are in all these, of results in front of their rounding. `moments`, `terms`, `shift`, `measured`, `groups` and
-//! `epsilon`: as early tiles have them.
+//! they are in all these, of results in front of their rounding. `moments`, `terms`, `shift`, `measured` and `epsilon`:
+//! as early tiles have them.
 TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; void const* moments;
-                    void const* terms; void const* shift; void* measured; float epsilon; int groups; int rows;
-                    int columns; int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha;
-                    float biasFactor; float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
+                    void const* terms; void const* shift; void* measured; float epsilon; int rows; int columns;
+                    int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
+                    float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
                     alignas(64) unsigned long long a[16]; alignas(64) unsigned long long second[16];
                     alignas(64) unsigned long long b[16]; alignas(64) unsigned long long c[16];
                     alignas(64) unsigned long long extra[16];);
@@ -64,6 +64,7 @@ struct LargeTilesForm
     LargeRounding rounding{};
     NormalizedOperand normalized{
         NormalizedOperand::kNone}; //!< By moments that are there; a tensor that is added first.
+    int64_t groups{0};             //!< Of a row of it.
     bool measures{false};          //!< Leaves moments of the result behind.
 
     static bool isByte(std::string_view type) noexcept

@@ -20,7 +20,8 @@ static_assert(MeasuredProduct::kExtra == static_cast<int32_t>(kFirstExtra)); // 
 constexpr int32_t kFirstLarge{kEarlyTactics};               //!< From here on tactics are those of large tiles,
 constexpr int32_t kFirstOther{kFirstLarge + kLargeTactics}; //!< and from here on the library's, between other kernels.
 
-TENON_DEVICE_STRUCT(MomentsParams, unsigned const* stop; void const* x; void* moments; unsigned long long count;);
+TENON_DEVICE_STRUCT(MomentsParams, unsigned const* stop; void const* x; void* moments; unsigned long long count;
+                    unsigned long long rows; unsigned long long columns;);
 
 constexpr char kMomentsKernel[]{R"(
 TENON_KERNEL(moments, MomentsParams)
@@ -28,7 +29,7 @@ TENON_KERNEL(moments, MomentsParams)
     constexpr int kGroup = 32;
     for (u64 group = firstItem(); group < p.count; group += itemStride())
     {
-        Stored const* const from = (Stored const*)p.x + group * kGroup;
+        Stored const* const from = (Stored const*)p.x + group % p.rows * p.columns + group / p.rows * kGroup;
         float mean = 0.0f, squares = 0.0f;
         for (int i = 0; i < kGroup; ++i)
             mean += widen(from[i]) / (float)kGroup;
@@ -44,6 +45,8 @@ Result<std::shared_ptr<Prepared const>> momentsStep(CudaDevice const& device, Te
 {
     MomentsParams params{};
     params.count = static_cast<uint64_t>(volumeOf(out.extents) / MeasuredProduct::kGroup);
+    params.columns = static_cast<uint64_t>(out.extents.back());
+    params.rows = static_cast<uint64_t>(volumeOf(out.extents)) / params.columns;
     std::string const text = std::string{kMomentsParamsText}
         + fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(out.dtype))) + kMomentsKernel;
     Module const& module = *TENON_TRY(moduleOf(device, wholeText(text)));
