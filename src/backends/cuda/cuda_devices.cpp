@@ -147,7 +147,7 @@ Target targetOfModel(CudaModel const& model)
         target.fusion.summedElements = std::numeric_limits<int32_t>::max();
         target.fusion.normalizedTypes = {DType::kHALF, DType::kBF16};
         target.fusion.normalizedRows = 256;
-        target.fusion.measuredRows = 1 << 22;
+        target.fusion.measuredRows = 256;
         target.fusion.leastNormalizedRows = 17;
         target.fusion.normalizedDepth = 64;
         target.fusion.normalizedColumns = 8;

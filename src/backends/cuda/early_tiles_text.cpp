@@ -415,42 +415,56 @@ static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share
 
 typedef Pack<unsigned, 4> Extras[kItemsOfThread];
 
+//! Moments that a thread holds from before the products, so that it does not wait for them behind these.
+constexpr int kHeld = GROUPS / kOfMoments < 16 ? GROUPS / kOfMoments : 16;
+struct HeldMoments
+{
+    float pivot;
+    Pack<float, 2> pairs[kHeld > 0 ? kHeld : 1];
+};
+//! Where those of a thread's row begin; it has every kOfMoments-th group.
+static __device__ __forceinline__ Pack<float, 2> const* momentsOfRow(EarlyTilesParams const& p, Share const& share)
+{
+    int const row = share.row + (int)threadIdx.x / kOfMoments;
+    return (Pack<float, 2> const*)p.moments + (row < p.rows ? row : p.rows - 1);
+}
+static __device__ __forceinline__ HeldMoments fetchMoments(EarlyTilesParams const& p, Share const& share)
+{
+    Pack<float, 2> const* const from = momentsOfRow(p, share);
+    HeldMoments held{from->v[0], {}};
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+        held.pairs[i] = from[(i64)(i * kOfMoments + (int)threadIdx.x % kOfMoments) * p.rows];
+    return held;
+}
+
 //! Mean and deviation of each row from those of its groups. Means are taken from a pivot, that of the first group,
 //! before they are squared, so that squares do not drown in a large mean.
-static __device__ __forceinline__ void readMoments(EarlyTilesParams const& p, Share const& share, Terms& terms)
+static __device__ __forceinline__ void readMoments(
+    EarlyTilesParams const& p, Share const& share, HeldMoments const& held, Terms& terms)
 {
     int const own = (int)threadIdx.x / kOfMoments;
     if (own >= BM)
         return;
-    int const row = share.row + own < p.rows ? share.row + own : p.rows - 1;
-    Pack<float, 2> const* const from = (Pack<float, 2> const*)p.moments + row;
-    float const pivot = from->v[0];
     float sum = 0.0f, squares = 0.0f, inside = 0.0f;
-    constexpr int kTogether = 12; // Loads on their way at once.
+    auto const add = [&](Pack<float, 2> const& group) {
+        float const off = group.v[0] - held.pivot;
+        sum += off;
+        squares = fmaf(off, off, squares);
+        inside += group.v[1];
+    };
 #pragma unroll
-    for (int first = 0; first < GROUPS; first += kOfMoments * kTogether)
-    {
-        Pack<float, 2> pairs[kTogether];
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i)
-        {
-            int const group = first + i * kOfMoments + (int)threadIdx.x % kOfMoments;
-            pairs[i] = group < GROUPS ? from[(i64)group * p.rows] : Pack<float, 2>{{pivot, 0.0f}};
-        }
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i)
-        {
-            float const off = pairs[i].v[0] - pivot;
-            sum += off;
-            squares = fmaf(off, off, squares);
-            inside += pairs[i].v[1];
-        }
-    }
+    for (int i = 0; i < kHeld; ++i)
+        add(held.pairs[i]);
+    Pack<float, 2> const* const from = momentsOfRow(p, share);
+#pragma unroll 8
+    for (int group = kHeld * kOfMoments + (int)threadIdx.x % kOfMoments; group < GROUPS; group += kOfMoments)
+        add(from[(i64)group * p.rows]);
     constexpr float kShare = GROUPS > 0 ? 1.0f / (float)GROUPS : 0.0f;
     float const off = ofPair(sum) * kShare;
     float const between = fmaf(-off, off, ofPair(squares) * kShare);
     float const variance = fmaxf(between, 0.0f) + ofPair(inside) * (kShare / kGroup);
-    terms.means[own] = pivot + off;
+    terms.means[own] = held.pivot + off;
     terms.factors[own] = 1.0f / sqrtf(variance + p.epsilon);
 }
 
@@ -575,7 +589,7 @@ TENON_KERNEL(earlyTiles, EarlyTilesParams)
         fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
         if (HAS_MOMENTS)
-            readMoments(p, share, terms);
+            readMoments(p, share, fetchMoments(p, share), terms);
         else if (FINDS_MOMENTS)
             measureRows(p, share, terms);
         Sums d;
@@ -655,10 +669,13 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
         if (!p.areConstantTerms)
             fetchTerms(p, share, terms);
         fetchExtras(p, share, extras);
+        HeldMoments held{};
         if (HAS_MOMENTS)
-            readMoments(p, share, terms);
+            held = fetchMoments(p, share);
         Sums d = {};
         multiplyShare(p, share, ring, d);
+        if (HAS_MOMENTS)
+            readMoments(p, share, held, terms);
         keepSums(sums, d);
     }
     meetParts();
