@@ -10,8 +10,8 @@ namespace
 {
 using nvinfer1::MatrixOperation;
 
-constexpr int64_t kMeasuredTactics{12 + 4 + 8};
-constexpr int64_t kFew[]{1, 8, 13, 16}; //!< Of each kind one: a tile, shared ones, a large one, the library's.
+constexpr int64_t kMeasuredTactics{12 + 8};
+constexpr int64_t kFew[]{1, 8, 12}; //!< Of each kind one: a tile, shared ones, the library's.
 constexpr int64_t kGroup{MeasuredProduct::kGroup};
 
 class MeasuredProducts : public CudaKernels

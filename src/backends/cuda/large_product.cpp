@@ -19,7 +19,7 @@ constexpr std::array kLargeTiles{
     LargeTile{.columns = 64, .slots = 2, .takesTurns = true}, // Of up to 64 columns, or of few tiles.
 };
 
-static_assert(kLargeTiles[kNarrowLarge].columns == 64 && kLargeTiles.size() == kLargeTactics);
+static_assert(kLargeTiles[kNarrowLarge].columns == 64);
 
 Result<LargeTile> largeTileOf(int32_t tactic)
 {
@@ -44,18 +44,14 @@ Result<std::shared_ptr<Prepared const>> largeProduct(
                         .hasExtra = of.own.extraInputs() > 0,
                         .isWindowed = of.step.windows.has_value(),
                         .hasSecond = of.step.second.has_value(),
-                        .epilogue = TENON_TRY(largeEpilogueText(of.own)),
-                        .normalized = of.norm.normalized,
-                        .groups = of.norm.groups,
-                        .measures = of.norm.measures},
+                        .epilogue = TENON_TRY(largeEpilogueText(of.own))},
         .rows = matrices.rows,
         .columns = matrices.columns,
         .depth = matrices.depth,
         .windows = of.step.windows,
         .second = of.step.second,
         .extraInput = kFirstExtra,
-        .otherwise = std::move(of.otherwise),
-        .norm = of.norm};
+        .otherwise = std::move(of.otherwise)};
     whole.factors.alpha = product.alpha;
     return withRest(
         device, TENON_TRY(largeStep(device, std::move(whole))), {product.epilogue, of.own.steps.size()}, inputs, out);

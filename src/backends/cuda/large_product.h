@@ -6,8 +6,7 @@
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kLargeTactics{4}; //!< How results are tiled.
-inline constexpr int32_t kNarrowLarge{3};  //!< The tactic with the fewest columns.
+inline constexpr int32_t kNarrowLarge{3}; //!< The tactic with the fewest columns.
 
 //! A way of tiling results, and the multiplications that a GPU has time for meanwhile.
 struct LargeTactic

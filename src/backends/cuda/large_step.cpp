@@ -24,7 +24,6 @@ struct LargeCode
     size_t extraInput{0};     //!< 0, here and below: there is none.
     size_t scalesInput{0};
     bool hasBias{false};
-    EngineNorm norm{};
 };
 
 class LargeProduct final : public CudaPrepared
@@ -48,15 +47,9 @@ class LargeProduct final : public CudaPrepared
         LargeTilesParams params = mParams;
         params.bias = mCode.hasBias ? call.inputs[2] : nullptr;
         params.scales = mCode.scalesInput > 0 ? call.inputs[mCode.scalesInput] : nullptr;
-        NormAddresses const norm{mCode.norm, call};
-        params.moments = norm.moments;
-        params.terms = norm.terms;
-        params.shift = norm.shift;
-        params.measured = norm.measured;
         bool isTaken = isOnGrain(params.bias, mCode.biasBytes);
         for (void const* const address :
-            {call.inputs[0], call.inputs[1], second, static_cast<void const*>(call.outputs[0]), extra, norm.moments,
-                static_cast<void const*>(norm.measured)})
+            {call.inputs[0], call.inputs[1], second, static_cast<void const*>(call.outputs[0]), extra})
             isTaken = isTaken && isOnGrain(address, kEngineAlignment);
         if (!isTaken)
             return cudaPrepared(*mOtherwise).launch(at);
@@ -114,7 +107,6 @@ LargeCode codeOfLarge(LargeCase const& of)
     code.biasBytes = form.bias == "float" ? 2 * sizeof(float) : 2 * sizeof(uint16_t);
     code.scalesInput = of.scalesInput;
     code.hasBias = form.hasBias;
-    code.norm = of.norm;
     return code;
 }
 } // namespace
@@ -128,9 +120,7 @@ Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, Larg
     auto const shared = static_cast<unsigned>(form.sharedBytes());
     TENON_TRY(allowShared(device, code.kernel, shared));
     LargeTilesParams params = of.factors;
-    params.rows = static_cast<int>(of.rows);
     params.columns = static_cast<int>(of.columns);
-    params.epsilon = of.norm.epsilon;
     params.steps = static_cast<int>(blocksOf(of.depth, stageRow(form).elements()));
     params.tilesAcross = static_cast<int>(blocksOf(of.columns, form.tile.columns));
     params.tiles = params.tilesAcross * static_cast<int>(blocksOf(of.rows, form.tile.rows));

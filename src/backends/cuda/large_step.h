@@ -1,7 +1,6 @@
 // LargeStep: a product that fills a Hopper GPU as one launch of large tiles, whatever layer it comes from.
 #pragma once
 
-#include "backends/cuda/engine_step.h"
 #include "backends/cuda/large_tiles_text.h"
 
 namespace tenon::cuda
@@ -20,7 +19,6 @@ struct LargeCase
     size_t extraInput;
     size_t scalesInput{0};                     //!< 0: there are none.
     std::shared_ptr<Prepared const> otherwise; //!< Makes the same where the copy engine does not take an address.
-    EngineNorm norm{};                         //!< Moments are there, or nothing is normalized.
 };
 
 Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, LargeCase of);

@@ -22,10 +22,7 @@ constexpr int kPanels = kGroupRows / 64;
 constexpr int kAcross = BN / 64;           // Pieces of results beside each other.
 constexpr int kPieces = kPanels * kAcross; // Of a warp.
 constexpr int kBytesOfA = BM * ROW_BYTES, kStageBytes = kBytesOfA + BN * ROW_BYTES;
-constexpr bool NORMALIZES = IS_NORMALIZED || IS_EXTRA_NORMALIZED, HAS_TERMS = IS_SCALED || NORMALIZES;
-constexpr int kRowsAt = BN * 8; // Mean and 1 / deviation of a warp's rows, behind two numbers a column.
-constexpr int kBiasBytes = NORMALIZES ? BN * 8 + 256 : BN * (IS_SCALED ? 8 : 4);
-constexpr int kGroup = 32; // Columns, of moments.
+constexpr int kBiasBytes = BN * (IS_SCALED ? 8 : 4);
 constexpr int kResultBytes = 16 * 64 * (int)sizeof(Stored), kExtraBytes = 16 * 64 * (int)sizeof(Extra);
 //! The tensor that is read has its own place where its elements are not as large as results.
 constexpr int kExtraAt = HAS_EXTRA && kExtraBytes != kResultBytes ? kResultBytes : 0;
@@ -81,16 +78,6 @@ static inline void storeTwo(unsigned at, float a, float b)
 }
 static inline Pack<float, 2> loadTwo(unsigned at) { return *(Pack<float, 2> const*)(sharedMemory + at); }
 static inline Pack<float, 4> loadQuad(unsigned at) { return *(Pack<float, 4> const*)(sharedMemory + at); }
-static inline float ofQuad(float x)
-{
-    static float all[1024];
-    unsigned const first = threadIdx.x / 4 * 4;
-    all[threadIdx.x] = x;
-    __syncthreads();
-    float const sum = all[first] + all[first + 1] + (all[first + 2] + all[first + 3]);
-    __syncthreads();
-    return sum;
-}
 static inline unsigned short loadShort(unsigned at) { return *(unsigned short const*)(sharedMemory + at); }
 static inline void storeShort(unsigned at, unsigned short both) { *(unsigned short*)(sharedMemory + at) = both; }
 static inline void loadFragments(unsigned (&to)[4], unsigned at) { loadMatrices(to, sharedMemory + at); }
@@ -177,12 +164,6 @@ static __device__ __forceinline__ Pack<float, 4> loadQuad(unsigned at)
     asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
         : "=f"(all.v[0]), "=f"(all.v[1]), "=f"(all.v[2]), "=f"(all.v[3]) : "r"(at));
     return all;
-}
-//! Sum of four neighbouring threads.
-static __device__ __forceinline__ float ofQuad(float x)
-{
-    x += __shfl_xor_sync(0xFFFFFFFFu, x, 1);
-    return x + __shfl_xor_sync(0xFFFFFFFFu, x, 2);
 }
 static __device__ __forceinline__ unsigned short loadShort(unsigned at)
 {
@@ -335,20 +316,11 @@ struct Slots
     int tiles;
 };
 
-//! Of a column: the sum of the matrix's, or the scale of what is added; and what is added to the bias.
-static __device__ __forceinline__ Pack<float, 2> normTermsOf(LargeTilesParams const& p, int column)
-{
-    if (IS_NORMALIZED)
-        return {{((float const*)p.terms)[column], 0.0f}};
-    float const shift = p.shift != nullptr ? widen(((Extra const*)p.shift)[column]) : 0.0f;
-    return {{(float)widen(((Extra const*)p.terms)[column]), shift}};
-}
-
 //! The bias of a tile's columns, before the products begin: addresses of its own would take registers from the sums. In
-//! front of it each column's scale, or what its norm asks for, where there are such.
+//! front of it each column's scale, where there are some.
 static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slots const& slots, int column0)
 {
-    if (!HAS_BIAS && !HAS_TERMS)
+    if (!HAS_BIAS && !IS_SCALED)
         return;
 #pragma unroll
     for (int i = 0; i < kAcross; ++i)
@@ -358,18 +330,9 @@ static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slot
         Pack<Bias, 2> both{};
         if (HAS_BIAS && isThere)
             both = *(Pack<Bias, 2> const*)((Bias const*)p.bias + own);
-        if (!HAS_TERMS)
+        if (!IS_SCALED)
         {
             storeTwo(slots.bias + column * 4, widen(both.v[0]), widen(both.v[1]));
-            continue;
-        }
-        if (NORMALIZES)
-        {
-            Pack<float, 2> first{}, second{};
-            if (isThere)
-                first = normTermsOf(p, own), second = normTermsOf(p, own + 1);
-            storeTwo(slots.bias + column * 8, first.v[0], widen(both.v[0]) + first.v[1]);
-            storeTwo(slots.bias + column * 8 + 8, second.v[0], widen(both.v[1]) + second.v[1]);
             continue;
         }
         float const* const scales = (float const*)p.scales;
@@ -378,41 +341,6 @@ static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slot
         storeTwo(slots.bias + column * 8, first * p.alpha, widen(both.v[0]) * p.biasFactor);
         storeTwo(slots.bias + column * 8 + 8, second * p.alpha, widen(both.v[1]) * p.biasFactor);
     }
-    meetWarp();
-}
-
-//! Mean and deviation of a warp's rows of a tile from those of their groups. Means are taken from a pivot, that of the
-//! first group, before they are squared, so that squares do not drown in a large mean.
-static __device__ __forceinline__ void readMoments(LargeTilesParams const& p, Slots const& slots, Place const& at)
-{
-    if (!NORMALIZES)
-        return;
-    int const own = threadIdx.x % 32 % (16 * kPanels), place = at.row + own % 16 + own / 16 * 64;
-    int const row = place < p.rows ? place : p.rows - 1;
-    Pack<float, 2> const* const from = (Pack<float, 2> const*)p.moments + row;
-    float const pivot = from->v[0];
-    float sum = 0.0f, squares = 0.0f, inside = 0.0f;
-    constexpr int kTogether = 24; // Loads on their way at once.
-#pragma unroll
-    for (int first = 0; first < GROUPS; first += kTogether)
-    {
-        Pack<float, 2> pairs[kTogether];
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i)
-            pairs[i] = first + i < GROUPS ? from[(i64)(first + i) * p.rows] : Pack<float, 2>{{pivot, 0.0f}};
-#pragma unroll
-        for (int i = 0; i < kTogether; ++i)
-        {
-            float const off = pairs[i].v[0] - pivot;
-            sum += off;
-            squares = fmaf(off, off, squares);
-            inside += pairs[i].v[1];
-        }
-    }
-    constexpr float kShare = GROUPS > 0 ? 1.0f / (float)GROUPS : 0.0f;
-    float const off = sum * kShare;
-    float const variance = fmaxf(fmaf(-off, off, squares * kShare), 0.0f) + inside * (kShare / kGroup);
-    storeTwo(slots.bias + kRowsAt + own * 8, pivot + off, 1.0f / sqrtf(variance + p.epsilon));
     meetWarp();
 }
 
@@ -537,18 +465,15 @@ static __device__ __forceinline__ void storeResults(unsigned piece, int column, 
     }
 }
 
-//! Mean and 1 / deviation of a thread's two rows.
-typedef Pack<float, 2> Rows[2];
-
 //! The same of sums; `bias`: where that of the thread's first columns is.
-static __device__ __forceinline__ void finishFragment(LargeTilesParams const& p, Sum const (&low)[4],
-    Sum const (&high)[4], unsigned bias, Rows const& rows, float (&extra)[8], float (&v)[8])
+static __device__ __forceinline__ void finishFragment(
+    LargeTilesParams const& p, Sum const (&low)[4], Sum const (&high)[4], unsigned bias, float const (&extra)[8], float (&v)[8])
 {
 #pragma unroll
     for (int h = 0; h < 2; ++h)
     {
         float scales[2]{p.alpha, p.alpha}, terms[2]{};
-        if constexpr (HAS_TERMS)
+        if constexpr (IS_SCALED)
         {
             Pack<float, 4> const all = loadQuad(bias + h * 64);
             scales[0] = all.v[0], terms[0] = all.v[1], scales[1] = all.v[2], terms[1] = all.v[3];
@@ -560,19 +485,7 @@ static __device__ __forceinline__ void finishFragment(LargeTilesParams const& p,
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-        {
-            float const sum = (float)(h == 0 ? low[i] : high[i]);
-            Pack<float, 2> const& row = rows[i / 2];
-            if (IS_NORMALIZED)
-                v[h * 4 + i] = fmaf(fmaf(-row.v[0], scales[i % 2], sum), row.v[1], terms[i % 2]);
-            else if (IS_EXTRA_NORMALIZED)
-            {
-                v[h * 4 + i] = sum + terms[i % 2];
-                extra[h * 4 + i] = (extra[h * 4 + i] - row.v[0]) * row.v[1] * scales[i % 2];
-            }
-            else
-                v[h * 4 + i] = fmaf(sum, scales[i % 2], terms[i % 2]);
-        }
+            v[h * 4 + i] = fmaf((float)(h == 0 ? low[i] : high[i]), scales[i % 2], terms[i % 2]);
     }
     applyEpilogue(v, extra);
     if (IS_ROUNDED && !IS_FOLDED)
@@ -581,36 +494,10 @@ static __device__ __forceinline__ void finishFragment(LargeTilesParams const& p,
             v[i] *= p.outFactor;
 }
 
-//! Moments of 32 columns of a thread's two rows, of which it has the numbers of two fragments.
-static __device__ __forceinline__ void measureGroup(
-    LargeTilesParams const& p, int row, int column, float const (&low)[8], float const (&high)[8])
-{
-    float sums[2]{}, squares[2]{};
-#pragma unroll
-    for (int i = 0; i < 8; ++i) // Both rows together, so that neither waits for the other.
-        sums[i / 2 % 2] += low[i] + high[i];
-    float const means[2]{ofQuad(sums[0]) / (float)kGroup, ofQuad(sums[1]) / (float)kGroup};
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-    {
-        float const a = low[i] - means[i / 2 % 2], b = high[i] - means[i / 2 % 2];
-        squares[i / 2 % 2] = fmaf(a, a, fmaf(b, b, squares[i / 2 % 2]));
-    }
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-    {
-        float const all = ofQuad(squares[r]);
-        int const own = row + r * 8;
-        if (threadIdx.x % 4 == 0 && own < p.rows && column < p.columns)
-            ((Pack<float, 2>*)p.measured)[(i64)(column / kGroup) * p.rows + own] = Pack<float, 2>{{means[r], all}};
-    }
-}
-
 static __device__ __forceinline__ void finishTile(
     LargeTilesParams const& p, Sums const& d, Slots const& slots, Place const& at)
 {
     int const lane = threadIdx.x % 32;
-    float last[8]; // Of the fragment before.
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece)
     {
@@ -624,11 +511,6 @@ static __device__ __forceinline__ void finishTile(
             meetWarp();
         }
         unsigned const at0 = slots.at + slot * kSlotBytes;
-        Rows rows{};
-        if (NORMALIZES)
-#pragma unroll
-            for (int r = 0; r < 2; ++r)
-                rows[r] = loadTwo(slots.bias + kRowsAt + (piece / kAcross * 16 + lane / 4 + r * 8) * 8);
 #pragma unroll
         for (int j = 0; j < 4; ++j)
         {
@@ -637,15 +519,8 @@ static __device__ __forceinline__ void finishTile(
                 loadExtra<Extra>(at0 + kExtraAt, j * 16, p.extraFactor, extra);
             int const n = c * 8 + j * 2;
             finishFragment(p, d[piece / kAcross][n], d[piece / kAcross][n + 1],
-                slots.bias + (n * 8 + lane % 4 * 2) * (HAS_TERMS ? 8 : 4), rows, extra, v);
+                slots.bias + (n * 8 + lane % 4 * 2) * (IS_SCALED ? 8 : 4), extra, v);
             storeResults<Stored>(at0, j * 16, v);
-            if (!MEASURES)
-                continue;
-            if (j % 2 == 1)
-                measureGroup(p, at.row + piece / kAcross * 64 + lane / 4, at.column + c * 64 + j / 2 * 32, last, v);
-#pragma unroll
-            for (int i = 0; i < 8; ++i)
-                last[i] = v[i];
         }
         publishPieces();
         meetWarp();
@@ -678,7 +553,6 @@ TENON_KERNEL(largeTiles, LargeTilesParams)
         at.row += warpRow;
         fetchExtras(p, slots, at);
         fetchBias(p, slots, at.column);
-        readMoments(p, slots, at);
         finishTile(p, d, slots, at);
         ++slots.tiles;
     }
@@ -699,7 +573,6 @@ static __device__ __forceinline__ void finishTiles(
         at.row += warpRow;
         fetchExtras(p, slots, at);
         fetchBias(p, slots, at.column);
-        readMoments(p, slots, at);
         Sums d;
         multiplyTile(p, ring, group, position, tile + stride >= p.tiles, d);
         position += kTurns * p.steps;
@@ -843,8 +716,7 @@ int LargeTilesForm::fixedBytes() const noexcept
     int const elements = LargeTile::kSlotRows * LargeTile::kSlotColumns;
     int const result = isByte(type) ? 1 : 2;
     int const other = !hasExtra || isByte(extra) == isByte(type) ? 0 : isByte(extra) ? 1 : 2;
-    constexpr int kMoments{256}; // Of a warp's rows.
-    int const bias = tile.columns * (isScaled() || normalizes() ? 8 : 4) + (normalizes() ? kMoments : 0);
+    int const bias = tile.columns * (isScaled() ? 8 : 4);
     return kWarps * (tile.slots * elements * (result + other) + bias) + kBarriers + kAlignment;
 }
 
@@ -866,14 +738,10 @@ std::string largeTilesText(LargeTilesForm const& form)
     text += fmt::format("constexpr int BM = {}, BN = {}, STAGES = {}, SLOTS = {}, ROW_BYTES = {};\n"
                         "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, "
                         "IS_WINDOWED = {}, HAS_SECOND = {}, IS_SCALED = {};\n"
-                        "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n"
-                        "constexpr bool IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n"
-                        "constexpr int GROUPS = {}; // Of a row, whose moments are there.\n",
+                        "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n",
         tile.rows, tile.columns, form.stages(), tile.slots, form.rowBytes, tile.takesTurns, form.isTurnedB,
         form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond, form.isScaled(),
-        LargeTilesForm::isByte(form.type), form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers,
-        form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures,
-        form.groups);
+        LargeTilesForm::isByte(form.type), form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"
                         "{}#else\n{}{}{}#endif\n{}{}#else\n{}#endif\n",

@@ -5,7 +5,7 @@
 #include "backends/cuda/engine_windows.h"
 #include "backends/cuda/kernel_text.h"
 #include "base/result.h"
-#include "layers/measured_product.h"
+#include "layers/epilogue.h"
 
 #include <string>
 #include <string_view>
@@ -16,10 +16,8 @@ namespace tenon::cuda
 //! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does.
 //! Steps of the depth behind firstSteps have windows of the second images.
 //! alpha: of all sums, in front of what scale a column has; factors of the bias, of that tensor's bytes and, unless
-//! they are in all these, of results in front of their rounding. `moments`, `terms`, `shift`, `measured` and `epsilon`:
-//! as early tiles have them.
-TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; void const* moments;
-                    void const* terms; void const* shift; void* measured; float epsilon; int rows; int columns;
+//! they are in all these, of results in front of their rounding.
+TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; int columns;
                     int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
                     float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
                     alignas(64) unsigned long long a[16]; alignas(64) unsigned long long second[16];
@@ -62,10 +60,6 @@ struct LargeTilesForm
     int rowBytes{128};     //!< Of the depth, that a stage has.
     std::string epilogue;  //!< As largeEpilogueText gives it.
     LargeRounding rounding{};
-    NormalizedOperand normalized{
-        NormalizedOperand::kNone}; //!< By moments that are there; a tensor that is added first.
-    int64_t groups{0};             //!< Of a row of it.
-    bool measures{false};          //!< Leaves moments of the result behind.
 
     static bool isByte(std::string_view type) noexcept
     {
@@ -74,10 +68,6 @@ struct LargeTilesForm
     bool isScaled() const noexcept
     {
         return isByte(in);
-    }
-    bool normalizes() const noexcept
-    {
-        return normalized != NormalizedOperand::kNone;
     }
     int stageBytes() const noexcept
     {

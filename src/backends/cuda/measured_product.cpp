@@ -1,10 +1,7 @@
-// Products between norms: by early and by large tiles, which normalize by the moments that products before left behind
-// and leave their own; or by a norm in scratch memory, a product of the library, and a kernel that measures. All are
-// tactics.
+// Products between norms: by early tiles, which normalize by the moments that products before left behind and leave
+// their own; or by a norm in scratch memory, a product of the library, and a kernel that measures. Both are tactics.
 #include "layers/measured_product.h"
 #include "backends/cuda/early_product.h"
-#include "backends/cuda/large_product.h"
-#include "backends/cuda/large_step.h"
 #include "backends/cuda/rows.h"
 #include "backends/cuda/separate_norm.h"
 #include "backends/cuda/width_step.h"
@@ -17,8 +14,7 @@ namespace tenon::cuda
 namespace
 {
 static_assert(MeasuredProduct::kExtra == static_cast<int32_t>(kFirstExtra)); // As products have it.
-constexpr int32_t kFirstLarge{kEarlyTactics};               //!< From here on tactics are those of large tiles,
-constexpr int32_t kFirstOther{kFirstLarge + kLargeTactics}; //!< and from here on the library's, between other kernels.
+constexpr int32_t kFirstOther{kEarlyTactics}; //!< From here on tactics are the library's, between other kernels.
 
 TENON_DEVICE_STRUCT(MomentsParams, unsigned const* stop; void const* x; void* moments; unsigned long long count;
                     unsigned long long rows; unsigned long long columns;);
@@ -69,13 +65,6 @@ std::vector<size_t> inputsOfNorm(MeasuredProduct const& layer, std::span<TensorA
     return read;
 }
 
-//! Whether a tensor that is normalized is added to the sums as they are, as large tiles take it.
-bool addsFirst(MeasuredProduct const& layer)
-{
-    return layer.normalized != NormalizedOperand::kExtra
-        || layer.product.epilogue.steps.front().kind == EpilogueKind::kAdd;
-}
-
 class MeasuredProductKernel final : public EngineProductKernel
 {
   public:
@@ -100,12 +89,9 @@ class MeasuredProductKernel final : public EngineProductKernel
         LtShape const shape = ltShapeOf(product.shape);
         bool const isWhole =
             stepsOfKernel(product.epilogue, inputs, outputs[0]).steps.size() == product.epilogue.steps.size();
-        bool const isForLarge = tactic < kFirstLarge || addsFirst(layer);
-        if (!isWhole || !isForLarge || !isForEngine(device().model(), shape, outputs[0].dtype))
+        if (!isWhole || !isForEngine(device().model(), shape, outputs[0].dtype))
             return separate;
         EngineCase of{{product}, product.epilogue, std::move(separate), EngineNorm::of(layer, inputs, shape.matrices)};
-        if (tactic >= kFirstLarge)
-            return largeProduct(device(), tactic - kFirstLarge, std::move(of), inputs, outputs[0]);
         return measuredEarlyProduct(device(), std::move(of), {isConstant(1), terms}, inputs, outputs[0], tactic);
     }
 
@@ -167,9 +153,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfMeasuredProduct(Problem const&
     };
     for (int32_t const tactic : isForTiles ? measuredTactics(matrices, layer.measures) : std::vector<int32_t>{})
         add(tactic, costOf(problem, products / kFaster, bytesOf(problem)));
-    bool const isForLarge = isForTiles && products >= kLeastLargeProduct && addsFirst(layer);
-    for (LargeTactic const& each : isForLarge ? largeTactics(matrices) : std::vector<LargeTactic>{})
-        add(kFirstLarge + each.tactic, costOf(problem, each.work / (2.0 * kFaster), bytesOf(problem)));
     double const others = 2.0 * costOf(problem, 0.0, bytesOf(problem));
     for (int32_t i = 0; i < kLtTactics; ++i)
         add(kFirstOther + i, others + costOf(problem, products / kFaster, bytesOf(problem)));
