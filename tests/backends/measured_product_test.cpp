@@ -1,5 +1,5 @@
-// Products between norms on a GPU against the reference: every tactic, rows that no tile divides, what is normalized and
-// what is measured, and means that are large beside the deviation.
+// Products between norms on a GPU against the reference: every tactic, rows that no tile divides, what is normalized
+// and what is measured, and means that are large beside the deviation.
 #include "backends/cuda_cases.h"
 #include "layers/measured_product.h"
 

@@ -1529,8 +1529,9 @@ def measured_products():
     added = as_type(product + normal(extra) * scale + shift, x)
     case(kind, "sumNormalized", {"product": add, "normalized": 2, "measures": True},
          [x, matrix, None, extra, moments(extra), scale, shift], [added, moments(added)])  # fmt: skip
+    unshifted = as_type(product + bias + normal(extra) * scale, x)
     case(kind, "withoutShift", {"product": add, "normalized": 2},
-         [x, matrix, bias, extra, moments(extra), scale], as_type(product + bias + normal(extra) * scale, x))  # fmt: skip
+         [x, matrix, bias, extra, moments(extra), scale], unshifted)  # fmt: skip
 
 
 def convolution_sums():
