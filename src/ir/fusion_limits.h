@@ -24,7 +24,8 @@ struct FusionLimits
     int64_t imagePool{0};      //!< and of extents and strides of a pooling behind.
     TypeSet normalizedTypes;   //!< Of rows whose norm is part of the product that reads them.
     int64_t normalizedRows{0}; //!< Of which one kernel does both at most; 0: the device has no such kernels.
-    int64_t measuredRows{0};   //!< The same where a product before has measured them.
+    int64_t measuredRows{0};   //!< The same where a product before has measured them,
+    int64_t measuredColumns{0}; //!< and so many columns of either at most.
     int64_t leastNormalizedRows{1};
     int64_t normalizedDepth{1};    //!< It takes depths that are multiples of this,
     int64_t normalizedColumns{1};  //!< and so many columns.

@@ -37,6 +37,29 @@ Moments momentsOf(HostTensor const& groups, int64_t row, double epsilon)
     return made;
 }
 
+//! The operand as the product multiplies it, or adds it.
+HostTensor normalOf(MeasuredProduct const& layer, HostTensors const& in, HostTensor operand)
+{
+    bool const isExtra = layer.normalized == NormalizedOperand::kExtra;
+    HostTensor const* const shift = std::ssize(in) > MeasuredProduct::kShift ? in[MeasuredProduct::kShift] : nullptr;
+    int64_t const length = operand.extents.back();
+    for (int64_t first = 0; first < operand.count(); first += length)
+    {
+        Moments const row =
+            momentsOf(*in[MeasuredProduct::kMoments], first / length, static_cast<double>(layer.epsilon));
+        for (int64_t i = 0; i < length; ++i)
+        {
+            double const x = (operand.real(first + i) - row.mean) * row.factor;
+            if (isExtra)
+                operand.set(
+                    first + i, x * in[MeasuredProduct::kScale]->real(i) + (shift == nullptr ? 0.0 : shift->real(i)));
+            else // Not rounded: kernels that multiply rows as they are write none of these down.
+                operand.reals[static_cast<size_t>(first + i)] = x;
+        }
+    }
+    return operand;
+}
+
 HostTensor measured(HostTensor const& result)
 {
     constexpr int64_t kGroup{MeasuredProduct::kGroup};
@@ -63,6 +86,14 @@ HostTensor measured(HostTensor const& result)
     }
     return made;
 }
+//! The product of the extents from an axis on to the last but one.
+ShapeExpr rowsOf(Shape const& shape, size_t first)
+{
+    ShapeExpr rows{1};
+    for (size_t axis = first; axis + 1 < shape.size(); ++axis)
+        rows = rows * shape[axis];
+    return rows;
+}
 } // namespace
 
 Result<Done> MeasuredProduct::verify() const
@@ -88,6 +119,7 @@ Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
     check.that(!isNormalized || (in.has(kMoments) && in.has(kSums)), "lacks the moments of what it normalizes, or {}",
         isExtra ? "its scale" : "the sums of its columns");
     check.that(isNormalized || !in.has(kMoments), "has moments of nothing that it normalizes");
+    check.that(product.epilogue.extraInputs() == 1 || !in.has(kExtra), "has a tensor that its epilogue does not read");
     TENON_TRY(check.done());
     std::vector<Input> inner;
     for (int32_t i = 0; i < std::min(in.size(), kExtra + product.epilogue.extraInputs()); ++i)
@@ -96,23 +128,29 @@ Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
     ShapeExpr const columns = type.shape.back();
     if (isNormalized)
     {
-        std::optional<int64_t> const length = in.type(isExtra ? kExtra : 0).shape.back().constant();
+        Shape const& operand = in.type(isExtra ? kExtra : 0).shape;
+        std::optional<int64_t> const length = operand.back().constant();
         check.types(kMoments, {DType::kFLOAT}).rank(kMoments, 3, nvinfer1::Dims::MAX_DIMS);
-        check.that(
-            length && *length % (2 * kGroup) == 0, "normalizes rows of no known multiple of {} elements", 2 * kGroup);
+        check.that(length && *length % kGrain == 0, "normalizes rows of no known multiple of {} elements", 2 * kGroup);
         TENON_TRY(check.done());
         check.extent(kMoments, 0, *length / kGroup).extent(kMoments, in.type(kMoments).rank() - 1, 2);
+        std::optional<int64_t> const more = (rowsOf(in.type(kMoments).shape, 1) - rowsOf(operand, 0)).constant();
+        check.that(!more || *more == 0, "has moments of other rows than it normalizes");
     }
     if (normalized == NormalizedOperand::kRows)
         check.types(kSums, {DType::kFLOAT}).rank(kSums, 1).extent(kSums, 0, columns);
     if (isExtra)
         for (int32_t const i : {kScale, kShift})
             if (in.has(i))
-                check.sameType(i, kExtra).broadcastsTo(i, type.shape).extent(i, type.rank() - 1, columns);
+            {
+                check.sameType(i, kExtra).rank(i, type.rank()).extent(i, type.rank() - 1, columns);
+                for (int32_t axis = 0; axis + 1 < type.rank(); ++axis)
+                    check.extent(i, axis, 1);
+            }
     check.that(!isExtra || in.type(kExtra).shape == type.shape, "normalizes a tensor that is not like its result");
     std::optional<int64_t> const known = columns.constant();
-    check.that(!measures || (known && *known > 0 && *known % (2 * kGroup) == 0),
-        "measures rows of no known multiple of {} columns", 2 * kGroup);
+    check.that(!measures || (known && *known > 0 && *known % kGrain == 0),
+        "measures rows of no known multiple of {} columns", kGrain);
     check.that(!measures || type.rank() < nvinfer1::Dims::MAX_DIMS, "has no axis left for moments");
     TENON_TRY(check.done());
     std::vector<TensorType> types{type};
@@ -131,24 +169,15 @@ Result<std::vector<HostTensor>> MeasuredProduct::reference(HostTensors const& in
     inner.resize(static_cast<size_t>(kExtra + product.epilogue.extraInputs()));
     if (std::ssize(in) > kExtra && std::ssize(inner) > kExtra)
         inner[kExtra] = in[kExtra];
-    HostTensor other;
+    HostTensor normal;
     if (normalized != NormalizedOperand::kNone)
     {
-        bool const isExtra = normalized == NormalizedOperand::kExtra;
-        size_t const position = isExtra ? static_cast<size_t>(kExtra) : 0;
-        HostTensor const* const shift = std::ssize(in) > kShift ? in[kShift] : nullptr;
-        other = *inner[position];
-        int64_t const length = other.extents.back();
-        for (int64_t i = 0; i < other.count(); ++i)
-        {
-            Moments const row = momentsOf(*in[kMoments], i / length, static_cast<double>(epsilon));
-            double const x = (other.real(i) - row.mean) * row.factor;
-            if (isExtra)
-                other.set(i, x * in[kScale]->real(i % length) + (shift == nullptr ? 0.0 : shift->real(i % length)));
-            else // Not rounded: kernels that multiply rows as they are write none of these down.
-                other.reals[static_cast<size_t>(i)] = x;
-        }
-        inner[position] = &other;
+        size_t const position = normalized == NormalizedOperand::kExtra ? static_cast<size_t>(kExtra) : 0;
+        if (inner.size() <= position || inner[position] == nullptr || inner[position]->extents.empty()
+            || std::ssize(in) <= kSums || in[kMoments] == nullptr || in[kSums] == nullptr)
+            return badArgument("a product between norms lacks an operand");
+        normal = normalOf(*this, in, *inner[position]);
+        inner[position] = &normal;
     }
     std::vector<HostTensor> made = TENON_TRY(product.reference(inner));
     if (measures)

@@ -13,7 +13,7 @@ enum class NormalizedOperand : uint8_t
 {
     kNone,
     kRows,
-    kExtra, //!< What is added to the result; has scale and shift, too, and is rounded.
+    kExtra, //!< What the epilogue reads, such as a residual; has scale and shift, too, and is rounded.
 };
 
 //! Inputs as of MatrixMultiply, of whose epilogue at most one reads a tensor; then the moments of the normalized
@@ -25,6 +25,8 @@ struct MeasuredProduct
 {
     static constexpr std::string_view kName{"MeasuredProduct"};
     static constexpr int64_t kGroup{32}; //!< Columns.
+    static constexpr int64_t kGrain{
+        2 * kGroup}; //!< Of rows that are measured or normalized: two threads read one's groups.
     static constexpr int32_t kExtra{MatrixMultiply::kFirstExtra};
     static constexpr int32_t kMoments{4};
     static constexpr int32_t kSums{5};  //!< Of rows.

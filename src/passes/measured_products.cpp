@@ -12,7 +12,6 @@ namespace tenon::passes
 namespace
 {
 using Matrix = nvinfer1::MatrixOperation;
-constexpr int64_t kGrain{2 * MeasuredProduct::kGroup}; //!< Of what is measured, and of what is normalized by it.
 
 //! Whether one pair of matrices with constant weights is multiplied, of such extents as one kernel takes.
 bool areMatricesOfKernel(Graph const& graph, Node const& node, FusionLimits const& limits)
@@ -24,7 +23,7 @@ bool areMatricesOfKernel(Graph const& graph, Node const& node, FusionLimits cons
     return matrix != nullptr && (node.input(2) == kNone || graph.constantOf(node.input(2)) != nullptr) && depth
         && columns && *depth > 0 && matrix->count() == *depth * *columns && matrix->dtype == rows.dtype
         && limits.normalizedTypes.has(rows.dtype) && *depth % limits.normalizedDepth == 0
-        && *columns % limits.normalizedColumns == 0
+        && *columns % limits.normalizedColumns == 0 && *columns <= limits.measuredColumns
         && areRowsWithin(graph, rows.shape, {limits.leastNormalizedRows, limits.measuredRows});
 }
 
@@ -56,7 +55,7 @@ bool isOpen(Graph const& graph, Node const& node, FusionLimits const& limits)
 bool isDivisible(TensorType const& type)
 {
     std::optional<int64_t> const length = type.shape.back().constant();
-    return length && *length > 0 && *length % kGrain == 0;
+    return length && *length > 0 && *length % MeasuredProduct::kGrain == 0;
 }
 
 //! Whether a read of a norm's result is one that a product can make itself.
@@ -81,7 +80,8 @@ bool isOfProducts(Graph const& graph, Node const& norm, FusionLimits const& limi
     if (layer == nullptr || graph.isOutput(norm.output()) || !isNormOfRows(*layer, type.rank()))
         return false;
     std::span<Use const> const uses = graph.uses(norm.output());
-    return rowTermsOf(graph, norm, type.shape.back().constant().value_or(0)).has_value() && !uses.empty()
+    bool const areOthers = graph.readers(norm.output()).size() == uses.size(); // One that reads it twice takes it once.
+    return rowTermsOf(graph, norm, type.shape.back().constant().value_or(0)).has_value() && !uses.empty() && areOthers
         && std::ranges::all_of(uses, [&](Use const& use) { return isOfProduct(graph, use, limits); });
 }
 
@@ -99,6 +99,14 @@ std::vector<ValueId> operandsOfProduct(Node const& node)
     std::vector<ValueId> operands;
     for (size_t i = 0; i <= static_cast<size_t>(MeasuredProduct::kExtra); ++i)
         operands.push_back(node.input(i));
+    return operands;
+}
+
+//! Without operands that are absent behind the last one that is there.
+std::vector<ValueId> withoutEnd(std::vector<ValueId> operands)
+{
+    while (operands.back() == kNone)
+        operands.pop_back();
     return operands;
 }
 
@@ -186,6 +194,23 @@ Rewrite normalizeResidualByMoments(Graph const& graph, Node const& node, FusionL
     return patch;
 }
 
+Rewrite dropUnreadMoments(Graph const& graph, Node const& node)
+{
+    auto const* const measured = as<MeasuredProduct>(*node.layer);
+    if (measured == nullptr || !measured->measures || graph.readerCount(node.output(1)) > 0)
+        return skip();
+    Patch patch{graph, node};
+    if (measured->normalized == NormalizedOperand::kNone)
+        patch.replace(node.output(), patch.add(MatrixMultiply{measured->product}, withoutEnd(operandsOfProduct(node))));
+    else
+    {
+        MeasuredProduct form = *measured;
+        form.measures = false;
+        patch.replace(node.output(), patch.add(form, node.inputs));
+    }
+    return patch;
+}
+
 Rewrite undoMeasuredProduct(Graph const& graph, Node const& node)
 {
     auto const* const measured = as<MeasuredProduct>(*node.layer);
@@ -193,7 +218,6 @@ Rewrite undoMeasuredProduct(Graph const& graph, Node const& node)
         return skip(); // Readers of its moments are undone first.
     Patch patch{graph, node};
     std::vector<ValueId> operands = operandsOfProduct(node);
-    operands.resize(static_cast<size_t>(MeasuredProduct::kExtra + measured->product.epilogue.extraInputs()));
     if (measured->normalized == NormalizedOperand::kRows)
     {
         TensorType const& rows = graph.typeOf(node.input(0));
@@ -206,9 +230,7 @@ Rewrite undoMeasuredProduct(Graph const& graph, Node const& node)
         operands[MeasuredProduct::kExtra] = patch.add(measured->norm(graph.typeOf(extra).rank()),
             {extra, node.input(MeasuredProduct::kScale), node.input(MeasuredProduct::kShift)});
     }
-    while (operands.back() == kNone)
-        operands.pop_back();
-    patch.replace(node.output(), patch.add(MatrixMultiply{measured->product}, std::move(operands)));
+    patch.replace(node.output(), patch.add(MatrixMultiply{measured->product}, withoutEnd(std::move(operands))));
     return patch;
 }
 

@@ -198,6 +198,11 @@ constexpr Rule kNorms[]{
     {"fuse-norm-into-product", RuleKind::kFuse, "A product of few rows normalizes them itself.", fuseNormIntoProduct},
 };
 
+constexpr Rule kMoments[]{
+    {"drop-unread-moments", RuleKind::kSimplify, "A product leaves nothing behind that nobody reads.",
+        dropUnreadMoments},
+};
+
 constexpr Rule kQuantizedNorms[]{
     {"fuse-quantize-into-norm", RuleKind::kFuse, "A norm rounds its result to the type that is read.",
         fuseQuantizeIntoNorm},
@@ -259,6 +264,7 @@ constexpr PassRow kTargetRows[]{
     {"first convolutions", kImages},
     {"sums of convolutions", kSums},
     {"norms in front of products", kNorms},
+    {"moments", kMoments},
     {"norms that are quantized", kQuantizedNorms},
     {"weights of few bits", kFewBits},
     {"regions", kRegions},

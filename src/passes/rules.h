@@ -73,6 +73,7 @@ Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits c
 Rewrite measureProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite normalizeRowsByMoments(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite normalizeResidualByMoments(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite dropUnreadMoments(Graph const& graph, Node const& node);
 Rewrite fuseWeightDequantization(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
 

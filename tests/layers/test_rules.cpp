@@ -12,6 +12,7 @@
 #include "layers/grid_sample.h"
 #include "layers/kv_cache_update.h"
 #include "layers/matrix_multiply.h"
+#include "layers/measured_product.h"
 #include "layers/nms.h"
 #include "layers/one_hot.h"
 #include "layers/pointwise.h"
@@ -245,6 +246,27 @@ TEST(LayerRules, raggedLengthsAreOnePerRow)
     EXPECT_EQ(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3, 1}}}), "");
     EXPECT_NE(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3}}}), "");
     EXPECT_NE(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3, 5}}}), "");
+}
+
+TEST(LayerRules, momentsAndTermsAreOfWhatIsNormalized)
+{
+    MeasuredProduct layer{.normalized = NormalizedOperand::kExtra, .measures = true};
+    layer.product.epilogue.steps = {{EpilogueKind::kAdd}};
+    TensorType const moments{DType::kFLOAT, {2, 200, 2}};
+    TensorType const row{DType::kHALF, {1, 64}};
+    auto const errorOf = [&](TensorType const& left, TensorType const& scale) {
+        TensorType const result{DType::kHALF, {200, 64}};
+        return errorOfInference(layer,
+            {{DType::kHALF, {200, 128}}, {DType::kHALF, {128, 64}}, {DType::kHALF, {64}}, result, left, scale, row});
+    };
+    EXPECT_EQ(errorOf(moments, row), "");
+    std::string const others = errorOf({DType::kFLOAT, {2, 1, 2}}, row);
+    EXPECT_NE(others.find("moments of other rows"), std::string::npos) << others;
+    EXPECT_NE(errorOf({DType::kFLOAT, {4, 200, 2}}, row), "");
+    EXPECT_NE(errorOf({DType::kHALF, {2, 200, 2}}, row), "");
+    EXPECT_NE(errorOf(moments, {DType::kHALF, {200, 64}}), ""); // A scale for each row.
+    layer.product.epilogue.steps.clear();
+    EXPECT_NE(errorOf(moments, row), ""); // Nothing that it could normalize.
 }
 
 TEST(LayerRules, E36_axisIsAConstant)

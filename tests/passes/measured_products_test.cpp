@@ -29,15 +29,29 @@ output %y
 {1})",
         rows, more);
 }
+
+//! Of a device that normalizes by moments alone.
+FusionLimits momentsAlone()
+{
+    FusionLimits limits = generousLimits();
+    limits.normalizedRows = 0;
+    return limits;
+}
 } // namespace
 
 TEST(MeasuredProductRules, normBetweenProductsGoes)
 {
-    expectGone("", normedBlock("40", ""), "Normalization");               // By the three rules together.
+    expectGone("", normedBlock("40", ""), "Normalization", momentsAlone()); // By the three rules together.
+    std::string plain = normedBlock("40", "");
+    plain.replace(plain.find(", %t) {"), 7, ") {"); // Without a shift.
+    expectGone("", plain, "Normalization", momentsAlone());
     expectUnchanged("measure-product", normedBlock("40", "output %n\n")); // Others read it.
     expectUnchanged("measure-product", normedBlock("40", ""), FusionLimits{});
     expectUnchanged("measure-product", normedBlock("257", ""));
     expectUnchanged("measure-product", normedBlock("N", ""));
+    FusionLimits narrow = generousLimits();
+    narrow.measuredColumns = 127;
+    expectUnchanged("measure-product", normedBlock("40", ""), narrow);   // The reader has 128.
     expectUnchanged("normalize-rows-by-moments", normedBlock("40", "")); // Nothing has been measured.
     expectUnchanged("normalize-residual-by-moments", normedBlock("40", ""));
 }
@@ -60,10 +74,10 @@ const %u : float32[1,128,64] = random(5)
 %y = MatrixMultiply(%b, %u, _, %a) {epilogue={steps=[{kind=0}]}}
 output %y
 )",
-        "Normalization");
+        "Normalization", momentsAlone());
 }
 
-//! Rows of 64 elements at least are measured, by whole groups.
+//! Rows are measured that are multiples of 64.
 TEST(MeasuredProductRules, otherRowsStay)
 {
     std::string others = normedBlock("40", "");
@@ -93,6 +107,47 @@ output %y
     };
     expectGone("normalize-rows-by-moments", text("1.5"), "Normalization");
     expectSkipped("normalize-rows-by-moments", text("1e30"));
+}
+
+//! One reader takes the norm over, and it stays for the other, whose weights are not constant.
+TEST(MeasuredProductRules, normStaysForReadersThatCannotTakeIt)
+{
+    constexpr std::string_view kHead{R"(
+input %x : float32[40,64]
+input %q : float32[64,64]
+const %s : float32[1,64] = random(1)
+const %v : float32[64,64] = random(2)
+%a, %m = MeasuredProduct(%x, %v) {measures=true}
+%n = Normalization(%a, %s) {Axes=2}
+%y = MatrixMultiply(%n, %q)
+)"};
+    constexpr std::string_view kTail{"output %y\noutput %z\n"};
+    constexpr std::string_view kBefore{"%z = MatrixMultiply(%x, %v, _, %n) {epilogue={steps=[{kind=0}]}}\n"};
+    constexpr std::string_view kAfter{
+        "%z = MeasuredProduct(%x, %v, _, %a, %m, %s, _) {product={epilogue={steps=[{kind=0}]}}, normalized=2}\n"};
+    expectRewrite("normalize-residual-by-moments", fmt::format("{}{}{}", kHead, kBefore, kTail),
+        fmt::format("{}{}{}", kHead, kAfter, kTail));
+}
+
+//! A node that reads a norm twice would take it once: it is not measured for that.
+TEST(MeasuredProductRules, momentsThatNobodyReadsGo)
+{
+    std::string both = normedBlock("40", "");
+    both.replace(both.find("%y = MatrixMultiply(%h, %u"), 26, "%y = MatrixMultiply(%n, %v");
+    both.erase(both.find("%h = "), both.find("%y = ") - both.find("%h = "));
+    expectUnchanged("measure-product", both);
+    expectRewrite("drop-unread-moments", R"(
+input %x : float32[40,64]
+const %v : float32[64,64] = random(2)
+%a, %m = MeasuredProduct(%x, %v) {measures=true}
+output %a
+)",
+        R"(
+input %x : float32[40,64]
+const %v : float32[64,64] = random(2)
+%a = MatrixMultiply(%x, %v)
+output %a
+)");
 }
 
 TEST(MeasuredProductRules, areUndone)

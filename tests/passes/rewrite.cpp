@@ -158,6 +158,7 @@ FusionLimits generousLimits()
         .normalizedTypes = types,
         .normalizedRows = 256,
         .measuredRows = 256,
+        .measuredColumns = 8192,
         .summedTypes = types,
         .summedStride = 8,
         .summedElements = int64_t{1} << 31,

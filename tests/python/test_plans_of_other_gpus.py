@@ -167,3 +167,61 @@ def test_what_is_one_product_on_hopper_is_two_convolutions_elsewhere(tmp_path: p
     for here in (86, 75):
         said = on_fake_gpu(LOAD_BLOCK.format(path=path), here)
         assert said.count('"Convolution"') == 2 and "ConvolutionSum" not in said
+
+
+NORMS = """
+ROWS = RANDOM.integers(-2, 3, (20, 64)).astype(np.float16)
+FIRST, SECOND = (RANDOM.integers(-2, 3, (64, 64)).astype(np.float16) for _ in range(2))
+SUM = ROWS.astype(np.float64) @ FIRST
+NORMAL = (SUM - SUM.mean(1, keepdims=True)) / np.sqrt(SUM.var(1, keepdims=True) + 1e-5)
+WANTED = NORMAL @ SECOND
+"""
+
+BUILD_NORMS = (
+    COMMON
+    + NORMS
+    + """
+builder = trt.Builder(LOGGER)
+network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+
+def times(tensor, weights):
+    right = network.add_constant((64, 64), weights).get_output(0)
+    return network.add_matrix_multiply(tensor, trt.MatrixOperation.NONE, right, trt.MatrixOperation.NONE).get_output(0)
+
+first = times(network.add_input("x", trt.float16, ROWS.shape), FIRST)
+one = network.add_constant((1, 64), np.ones((1, 64), np.float16)).get_output(0)
+zero = network.add_constant((1, 64), np.zeros((1, 64), np.float16)).get_output(0)
+y = times(network.add_normalization(first, one, zero, 1 << 1).get_output(0), SECOND)
+y.name = "y"
+network.mark_output(y)
+config = builder.create_builder_config()
+config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, config)))
+"""
+)
+
+LOAD_NORMS = (
+    COMMON
+    + NORMS
+    + """
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
+context = engine.create_execution_context()
+x, y = tenon.DeviceArray.of(engine, ROWS), tenon.DeviceArray(engine, ROWS.shape, np.float16)
+context.set_tensor_address("x", x)
+context.set_tensor_address("y", y)
+assert context.execute_async_v3(0)
+assert np.allclose(y.numpy(), WANTED, atol=0.05, rtol=0.01)
+print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+"""
+)
+
+
+def test_norms_by_moments_on_hopper_are_norms_elsewhere(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "plan")
+    on_fake_gpu(BUILD_NORMS.format(path=path), 90)
+    assert on_fake_gpu(LOAD_NORMS.format(path=path), 90).count('"MeasuredProduct"') == 2
+    for here in (86, 75):
+        said = on_fake_gpu(LOAD_NORMS.format(path=path), here)
+        assert said.count('"Normalization"') == 1 and "MeasuredProduct" not in said

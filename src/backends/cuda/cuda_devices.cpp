@@ -148,6 +148,7 @@ Target targetOfModel(CudaModel const& model)
         target.fusion.normalizedTypes = {DType::kHALF, DType::kBF16};
         target.fusion.normalizedRows = 256;
         target.fusion.measuredRows = 256;
+        target.fusion.measuredColumns = 8192; // Of which early tiles are two for each multiprocessor.
         target.fusion.leastNormalizedRows = 17;
         target.fusion.normalizedDepth = 64;
         target.fusion.normalizedColumns = 8;

@@ -46,7 +46,7 @@ struct EarlyCode
     EngineMatrix b{};
     bool hasBias{false};
     bool hasExtra{false};
-    EngineNorm norm{};
+    EarlyNorm norm{};
     double hidden{0.0}; //!< Of its time, in runs.
 };
 
@@ -74,11 +74,11 @@ class EarlyProduct final : public CudaPrepared
         params.bias = mCode.hasBias ? call.inputs[2] : nullptr;
         params.extra = mCode.hasExtra ? call.inputs[kFirstExtra] : nullptr;
         params.c = call.outputs[0];
-        NormAddresses const norm{mCode.norm, call};
-        params.moments = norm.moments;
-        params.terms = norm.terms;
-        params.shift = norm.shift;
-        params.measured = norm.measured;
+        auto const inputOf = [&](size_t input) { return input > 0 ? call.inputs[input] : nullptr; };
+        params.moments = inputOf(mCode.norm.moments);
+        params.terms = inputOf(mCode.norm.terms);
+        params.shift = inputOf(mCode.norm.shift);
+        params.measured = mCode.norm.measures ? call.outputs[1] : nullptr;
         void const* const second = mCode.second ? call.inputs[kFirstExtra] : nullptr;
         for (void const* const address : {call.inputs[0], call.inputs[1], second, params.extra, params.moments,
                  static_cast<void const*>(params.measured), static_cast<void const*>(params.c)})
@@ -135,9 +135,8 @@ bool isForEarly(
 
 //! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
 Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile, EngineCase of,
-    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out)
+    EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out)
 {
-    EngineNorm const& norm = of.norm;
     StepProduct const& product = of.step.product;
     std::optional<EngineWindows>& windows = of.step.windows;
     ProductShape const matrices = ltShapeOf(product.shape).matrices;
@@ -199,7 +198,7 @@ Result<std::shared_ptr<Prepared const>> earlyStep(CudaDevice const& device, Engi
     if (!isForEarly(device, tile, ltShapeOf(step.product.shape), constants, out.dtype))
         return withoutEngine(device, step, step.product.epilogue, inputs, out);
     EngineCase of = TENON_TRY(engineCaseOf(device, std::move(step), inputs, out));
-    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
 }
 
 //! Of each number of parts the few that come nearest to a block for each multiprocessor. `measures`: of those that
@@ -229,30 +228,33 @@ std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles, 
 
 } // namespace
 
-Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const& device, StepProduct const& product,
-    WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
+EarlyNorm EarlyNorm::of(MeasuredProduct const& layer, std::span<TensorArg const> inputs, ProductShape const& matrices)
+{
+    EarlyNorm norm{.normalized = layer.normalized, .epsilon = layer.epsilon, .measures = layer.measures};
+    if (layer.normalized == NormalizedOperand::kNone)
+        return norm;
+    bool const isExtra = layer.normalized == NormalizedOperand::kExtra;
+    constexpr auto kShift = static_cast<size_t>(MeasuredProduct::kShift);
+    norm.groups = (isExtra ? matrices.columns : matrices.depth) / MeasuredProduct::kGroup;
+    norm.moments = MeasuredProduct::kMoments;
+    norm.terms = isExtra ? MeasuredProduct::kScale : MeasuredProduct::kSums;
+    norm.shift = isExtra && inputs.size() > kShift && inputs[kShift].present ? kShift : 0;
+    return norm;
+}
+
+Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& device, EngineCase of,
+    EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out,
     int32_t tactic)
 {
     EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
-    LtShape const shape = ltShapeOf(product.shape);
-    if (!isForEarly(device, tile, shape, constants, out.dtype) || tile.parts != 1
-        || shape.matrices.depth % EarlyTile::kDepth != 0)
-        return norm.otherwise;
-    EngineNorm const rows{
-        .normalized = NormalizedOperand::kRows, .epsilon = norm.epsilon, .terms = NormalizedProduct::kSums};
-    return earlyTiles(
-        device, tile, {{product}, product.epilogue, norm.otherwise, rows}, constants, inputs.first(kFirstExtra), out);
-}
-
-Result<std::shared_ptr<Prepared const>> measuredEarlyProduct(CudaDevice const& device, EngineCase of,
-    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
-{
-    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
-    bool const isTaken = isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype)
-        && (tile.hasGroups() || !of.norm.measures);
+    LtShape const shape = ltShapeOf(of.step.product.shape);
+    bool const findsMoments = norm.normalized != NormalizedOperand::kNone && norm.groups == 0;
+    bool const isWhole = tile.parts == 1 && shape.matrices.depth % EarlyTile::kDepth == 0;
+    bool const isTaken = isForEarly(device, tile, shape, constants, out.dtype) && (isWhole || !findsMoments)
+        && (tile.hasGroups() || !norm.measures);
     if (!isTaken)
         return std::move(of.otherwise);
-    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), norm, constants, inputs, out);
 }
 
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
@@ -261,7 +263,7 @@ Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, Engin
     EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
     if (!isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype))
         return std::move(of.otherwise);
-    return earlyTiles(device, tile, std::move(of), constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
 }
 
 std::vector<int32_t> measuredTactics(ProductShape const& matrices, bool measures)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cuda/engine_step.h"
-#include "layers/normalized_product.h"
+#include "layers/measured_product.h"
 
 namespace tenon::cuda
 {
@@ -17,22 +17,25 @@ struct WeightsThere
     bool terms; //!< Bias, and what else there is of columns.
 };
 
-//! What normalizes rows, mean 0 and variance 1, before they are multiplied.
+//! What layers around norms ask of the kernel, and which of their inputs it reads for that; 0: none.
 struct EarlyNorm
 {
-    float epsilon;
-    std::shared_ptr<Prepared const> otherwise; //!< Norm and product by other kernels.
+    NormalizedOperand normalized{NormalizedOperand::kNone};
+    float epsilon{0.0F};
+    int64_t groups{0}; //!< Of a row, whose moments are there; 0: none are, and kernels find those of their rows.
+    size_t moments{0};
+    size_t terms{0}; //!< Sums of the matrix's columns, or the scale of what is added.
+    size_t shift{0};
+    bool measures{false}; //!< Leaves moments of the result behind, as output 1.
+
+    static EarlyNorm of(MeasuredProduct const& layer, std::span<TensorArg const> inputs, ProductShape const& matrices);
 };
 
-//! Of a NormalizedProduct's inputs. By other kernels where extents, weights, the GPU or addresses are others than the
-//! tactic was made for.
-Result<std::shared_ptr<Prepared const>> normalizedEarlyProduct(CudaDevice const& device, StepProduct const& product,
-    WeightsThere const& constants, EarlyNorm const& norm, std::span<TensorArg const> inputs, TensorArg const& out,
+//! Of a product whose epilogue the kernel takes whole. By other kernels where extents, weights, the GPU or addresses
+//! are others than the tactic was made for.
+Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& device, EngineCase of,
+    EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out,
     int32_t tactic);
-
-//! Of a MeasuredProduct, whose epilogue the kernel takes whole. By other kernels as above.
-Result<std::shared_ptr<Prepared const>> measuredEarlyProduct(CudaDevice const& device, EngineCase of,
-    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! Of a step with second windows, whose epilogue the kernel takes whole. By other kernels as above.
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,

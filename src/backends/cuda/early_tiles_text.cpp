@@ -415,6 +415,7 @@ static __device__ __forceinline__ Octet octetOf(EarlyTilesParams const& p, Share
 
 typedef Pack<unsigned, 4> Extras[kItemsOfThread];
 
+static_assert(GROUPS % kOfMoments == 0, "threads of a row have as many groups each");
 //! Moments that a thread holds from before the products, so that it does not wait for them behind these.
 constexpr int kHeld = GROUPS / kOfMoments < 16 ? GROUPS / kOfMoments : 16;
 struct HeldMoments

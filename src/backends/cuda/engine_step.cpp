@@ -29,20 +29,6 @@ std::optional<EngineStep> engineStepOf(
     return EngineStep{windows->product(layer, out), windows, layer};
 }
 
-EngineNorm EngineNorm::of(MeasuredProduct const& layer, std::span<TensorArg const> inputs, ProductShape const& matrices)
-{
-    EngineNorm norm{.normalized = layer.normalized, .epsilon = layer.epsilon, .measures = layer.measures};
-    if (layer.normalized == NormalizedOperand::kNone)
-        return norm;
-    bool const isExtra = layer.normalized == NormalizedOperand::kExtra;
-    constexpr auto kShift = static_cast<size_t>(MeasuredProduct::kShift);
-    norm.groups = (isExtra ? matrices.columns : matrices.depth) / MeasuredProduct::kGroup;
-    norm.moments = MeasuredProduct::kMoments;
-    norm.terms = isExtra ? MeasuredProduct::kScale : MeasuredProduct::kSums;
-    norm.shift = isExtra && inputs.size() > kShift && inputs[kShift].present ? kShift : 0;
-    return norm;
-}
-
 Result<EngineCase> engineCaseOf(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out)
 {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "backends/cuda/engine_windows.h"
-#include "layers/measured_product.h"
 
 namespace tenon::cuda
 {
@@ -20,43 +19,12 @@ struct EngineStep
 std::optional<EngineStep> engineStepOf(
     ConvolutionShape const& layer, std::span<TensorArg const> inputs, TensorArg const& out);
 
-//! What layers around norms ask of a kernel, and which of their inputs it reads for that; 0: none.
-struct EngineNorm
-{
-    NormalizedOperand normalized{NormalizedOperand::kNone};
-    float epsilon{0.0F};
-    int64_t groups{0}; //!< Of a row, whose moments are there; 0: none are, and kernels find those of their rows.
-    size_t moments{0};
-    size_t terms{0}; //!< Sums of the matrix's columns, or the scale of what is added.
-    size_t shift{0};
-    bool measures{false}; //!< Leaves moments of the result behind, as output 1.
-
-    static EngineNorm of(MeasuredProduct const& layer, std::span<TensorArg const> inputs, ProductShape const& matrices);
-};
-//! Addresses of a call.
-struct NormAddresses
-{
-    void const* moments;
-    void const* terms;
-    void const* shift;
-    void* measured;
-
-    NormAddresses(EngineNorm const& norm, Call const& call)
-        : moments{norm.moments > 0 ? call.inputs[norm.moments] : nullptr},
-          terms{norm.terms > 0 ? call.inputs[norm.terms] : nullptr},
-          shift{norm.shift > 0 ? call.inputs[norm.shift] : nullptr},
-          measured{norm.measures ? call.outputs[1] : nullptr}
-    {
-    }
-};
-
 //! What of a step is a kernel's.
 struct EngineCase
 {
     EngineStep step;
     Epilogue own;                              //!< Steps of the epilogue, from the first one on.
     std::shared_ptr<Prepared const> otherwise; //!< Makes the same where an address is none for the engine.
-    EngineNorm norm{};
 };
 Result<EngineCase> engineCaseOf(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out);

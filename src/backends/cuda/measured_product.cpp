@@ -91,8 +91,9 @@ class MeasuredProductKernel final : public EngineProductKernel
             stepsOfKernel(product.epilogue, inputs, outputs[0]).steps.size() == product.epilogue.steps.size();
         if (!isWhole || !isForEngine(device().model(), shape, outputs[0].dtype))
             return separate;
-        EngineCase of{{product}, product.epilogue, std::move(separate), EngineNorm::of(layer, inputs, shape.matrices)};
-        return measuredEarlyProduct(device(), std::move(of), {isConstant(1), terms}, inputs, outputs[0], tactic);
+        EarlyNorm const norm = EarlyNorm::of(layer, inputs, shape.matrices);
+        return earlyBetweenNorms(device(), {{product}, product.epilogue, std::move(separate)}, norm,
+            {isConstant(1), terms}, inputs, outputs[0], tactic);
     }
 
   private:
@@ -133,6 +134,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfMeasuredProduct(Problem const&
     MeasuredProduct const& layer = problem.fields<MeasuredProduct>();
     if (!kRealTypes.has(problem.output().dtype))
         return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
+    if (problem.target->fusion.measuredRows == 0) // A norm by itself is faster than what stands in for the tiles.
+        return refuse(kName, "is for GPUs whose products normalize by moments");
     Result<ProductShape> const product = typicalProduct(problem, layer.product);
     if (!product)
         return refuse(kName, product.error().message);
@@ -153,7 +156,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfMeasuredProduct(Problem const&
     };
     for (int32_t const tactic : isForTiles ? measuredTactics(matrices, layer.measures) : std::vector<int32_t>{})
         add(tactic, costOf(problem, products / kFaster, bytesOf(problem)));
-    double const others = 2.0 * costOf(problem, 0.0, bytesOf(problem));
+    bool const hasNorm = layer.normalized != NormalizedOperand::kNone;
+    double const others =
+        ((hasNorm ? 1.0 : 0.0) + (layer.measures ? 1.0 : 0.0)) * costOf(problem, 0.0, bytesOf(problem));
     for (int32_t i = 0; i < kLtTactics; ++i)
         add(kFirstOther + i, others + costOf(problem, products / kFaster, bytesOf(problem)));
     return offers;

@@ -35,8 +35,10 @@ class NormalizedProductKernel final : public EngineProductKernel
         bool terms{true};
         for (size_t i = 2; i < inputs.size(); ++i)
             terms = terms && (!inputs[i].present || isConstant(i));
-        return normalizedEarlyProduct(device(), product, {isConstant(1), terms}, {layer.epsilon, std::move(separate)},
-            inputs, outputs[0], tactic);
+        EarlyNorm const norm{
+            .normalized = NormalizedOperand::kRows, .epsilon = layer.epsilon, .terms = NormalizedProduct::kSums};
+        return earlyBetweenNorms(device(), {{product}, product.epilogue, std::move(separate)}, norm,
+            {isConstant(1), terms}, inputs, outputs[0], tactic);
     }
 
   private:
