@@ -86,6 +86,7 @@ HostTensor measured(HostTensor const& result)
     }
     return made;
 }
+
 //! The product of the extents from an axis on to the last but one.
 ShapeExpr rowsOf(Shape const& shape, size_t first)
 {
@@ -131,7 +132,8 @@ Result<std::vector<TensorType>> MeasuredProduct::infer(Inputs const& in) const
         Shape const& operand = in.type(isExtra ? kExtra : 0).shape;
         std::optional<int64_t> const length = operand.back().constant();
         check.types(kMoments, {DType::kFLOAT}).rank(kMoments, 3, nvinfer1::Dims::MAX_DIMS);
-        check.that(length && *length % kGrain == 0, "normalizes rows of no known multiple of {} elements", 2 * kGroup);
+        check.that(length && *length > 0 && *length % kGrain == 0,
+            "normalizes rows of no known multiple of {} elements", kGrain);
         TENON_TRY(check.done());
         check.extent(kMoments, 0, *length / kGroup).extent(kMoments, in.type(kMoments).rank() - 1, 2);
         std::optional<int64_t> const more = (rowsOf(in.type(kMoments).shape, 1) - rowsOf(operand, 0)).constant();

@@ -75,10 +75,10 @@ bool isOfProduct(Graph const& graph, Use const& use, FusionLimits const& limits)
 //! Whether products alone read the norm of a tensor.
 bool isOfProducts(Graph const& graph, Node const& norm, FusionLimits const& limits)
 {
-    auto const* const layer = as<Normalization>(*norm.layer);
-    TensorType const& type = graph.typeOf(norm.output());
-    if (layer == nullptr || graph.isOutput(norm.output()) || !isNormOfRows(*layer, type.rank()))
+    auto const* const layer = as<Normalization>(*norm.layer); // Others may have no output.
+    if (layer == nullptr || graph.isOutput(norm.output()) || !isNormOfRows(*layer, graph.typeOf(norm.output()).rank()))
         return false;
+    TensorType const& type = graph.typeOf(norm.output());
     std::span<Use const> const uses = graph.uses(norm.output());
     bool const areOthers = graph.readers(norm.output()).size() == uses.size(); // One that reads it twice takes it once.
     return rowTermsOf(graph, norm, type.shape.back().constant().value_or(0)).has_value() && !uses.empty() && areOthers

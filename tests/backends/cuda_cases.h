@@ -25,6 +25,19 @@ class CudaKernels : public ::testing::Test
     }
 };
 
+//! Of a matrix, in float32, as passes make them for products that normalize their rows.
+inline HostTensor columnSums(HostTensor const& matrix, int64_t columns, bool isTurned)
+{
+    std::vector<double> sums(static_cast<size_t>(columns));
+    int64_t const depth = matrix.count() / columns;
+    for (int64_t i = 0; i < matrix.count(); ++i)
+        sums[static_cast<size_t>(isTurned ? i / depth : i % columns)] += matrix.real(i);
+    HostTensor made{DType::kFLOAT, {columns}};
+    for (int64_t i = 0; i < columns; ++i)
+        made.set(i, sums[static_cast<size_t>(i)]);
+    return made;
+}
+
 //! All tactics of a candidate, whatever the build would find worth a trial.
 inline std::vector<Offer> tacticsOf(std::string const& candidate, int64_t count, size_t inputs, Layout layout)
 {

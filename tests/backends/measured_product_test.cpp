@@ -57,19 +57,6 @@ HostTensor momentsOf(HostTensor const& x)
     return made;
 }
 
-//! In float32, as passes make them.
-HostTensor sumsOfColumns(HostTensor const& matrix, int64_t columns, bool isTurned)
-{
-    std::vector<double> sums(static_cast<size_t>(columns));
-    int64_t const depth = matrix.count() / columns;
-    for (int64_t i = 0; i < matrix.count(); ++i)
-        sums[static_cast<size_t>(isTurned ? i / depth : i % columns)] += matrix.real(i);
-    HostTensor made{DType::kFLOAT, {columns}};
-    for (int64_t i = 0; i < columns; ++i)
-        made.set(i, sums[static_cast<size_t>(i)]);
-    return made;
-}
-
 void expectMeasured(MeasuredCase const& of)
 {
     SCOPED_TRACE(fmt::format("{} to {}, {}, mean {}, normalizes {}, measures {}", fmt::join(of.x, " x "), of.columns,
@@ -98,7 +85,7 @@ void expectMeasured(MeasuredCase const& of)
     if (of.normalized == NormalizedOperand::kRows)
     {
         operands.push_back(input(momentsOf(x)));
-        operands.push_back(weight(sumsOfColumns(weights, of.columns, isTurned)));
+        operands.push_back(weight(columnSums(weights, of.columns, isTurned)));
     }
     else if (isExtra)
     {

@@ -27,19 +27,6 @@ struct NormalizedCase
     std::vector<EpilogueStep> steps{};
 };
 
-//! In float32, as passes make them.
-HostTensor columnSums(HostTensor const& matrix, int64_t columns, bool isTurned)
-{
-    std::vector<double> sums(static_cast<size_t>(columns));
-    int64_t const depth = matrix.count() / columns;
-    for (int64_t i = 0; i < matrix.count(); ++i)
-        sums[static_cast<size_t>(isTurned ? i / depth : i % columns)] += matrix.real(i);
-    HostTensor made{DType::kFLOAT, {columns}};
-    for (int64_t i = 0; i < columns; ++i)
-        made.set(i, sums[static_cast<size_t>(i)]);
-    return made;
-}
-
 void expectNormalized(NormalizedCase const& of)
 {
     SCOPED_TRACE(fmt::format("{} to {}, {}, mean {}", fmt::join(of.x, " x "), of.columns, nameOf(of.type), of.mean));

@@ -77,6 +77,18 @@ output %y
         "Normalization", momentsAlone());
 }
 
+//! A reader may have no output that a norm would have.
+TEST(MeasuredProductRules, readersWithoutOutputsAreNoNorms)
+{
+    expectUnchanged("measure-product", R"(
+input %x : float32[40,64]
+const %v : float32[64,64] = random(1)
+%a = MatrixMultiply(%x, %v)
+Requirement(%a)
+output %a
+)");
+}
+
 //! Rows are measured that are multiples of 64.
 TEST(MeasuredProductRules, otherRowsStay)
 {

@@ -266,9 +266,14 @@ Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, Engin
     return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
 }
 
-std::vector<int32_t> measuredTactics(ProductShape const& matrices, bool measures)
+std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices)
 {
-    return tacticsOfTiles(matrices, kEarlyTactics, measures);
+    return tacticsOfTiles(matrices, kEarlyTactics);
+}
+
+std::vector<int32_t> measuringTactics(ProductShape const& matrices)
+{
+    return tacticsOfTiles(matrices, kEarlyTactics, true);
 }
 
 std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices)

@@ -43,8 +43,10 @@ Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, Engin
 
 //! Tactics of convolutions that are worth a trial; none: more rows fill the GPU by larger tiles.
 std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices);
-//! Tactics that are worth a trial. `measures`: the result is measured.
-std::vector<int32_t> measuredTactics(ProductShape const& matrices, bool measures);
+//! Tactics that are worth a trial.
+std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices);
+//! Those of tiles that have whole groups of columns, whose moments they leave behind.
+std::vector<int32_t> measuringTactics(ProductShape const& matrices);
 //! Tactics that are worth a trial, whose blocks have all of the depth.
 std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices);
 

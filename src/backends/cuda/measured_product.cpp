@@ -132,36 +132,15 @@ std::variant<std::vector<Offer>, Refusal> offersOfMeasuredProduct(Problem const&
 {
     constexpr char kName[]{"measured tiles"};
     MeasuredProduct const& layer = problem.fields<MeasuredProduct>();
-    if (!kRealTypes.has(problem.output().dtype))
-        return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
     if (problem.target->fusion.measuredRows == 0) // A norm by itself is faster than what stands in for the tiles.
         return refuse(kName, "is for GPUs whose products normalize by moments");
-    Result<ProductShape> const product = typicalProduct(problem, layer.product);
-    if (!product)
-        return refuse(kName, product.error().message);
-    LtShape const shape = ltShapeOf(*product);
-    ProductShape const& matrices = shape.matrices;
-    bool const isForTiles =
-        engineRefusal(problem).empty() && engineRefusal(shape).empty() && problem.constant(1) != nullptr;
-    auto const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
-    constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
-    std::vector<Offer> offers;
-    auto const add = [&](int32_t tactic, double cost) {
-        Offer offer;
-        offer.cost = cost + 0.01 * tactic; // Unless timed.
-        offer.tactic = tactic;
-        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-        offer.outputs.assign(layer.outputs(), Layout::kLinear);
-        offers.push_back(std::move(offer));
-    };
-    for (int32_t const tactic : isForTiles ? measuredTactics(matrices, layer.measures) : std::vector<int32_t>{})
-        add(tactic, costOf(problem, products / kFaster, bytesOf(problem)));
     bool const hasNorm = layer.normalized != NormalizedOperand::kNone;
-    double const others =
-        ((hasNorm ? 1.0 : 0.0) + (layer.measures ? 1.0 : 0.0)) * costOf(problem, 0.0, bytesOf(problem));
-    for (int32_t i = 0; i < kLtTactics; ++i)
-        add(kFirstOther + i, others + costOf(problem, products / kFaster, bytesOf(problem)));
-    return offers;
+    return offersAroundNorms(problem, kName,
+        {.product = layer.product,
+            .tiles = layer.measures ? measuringTactics : plainEarlyTactics,
+            .firstOther = kFirstOther,
+            .others = (hasNorm ? 1 : 0) + (layer.measures ? 1 : 0),
+            .outputs = layer.outputs()});
 }
 
 Result<KernelSpec> buildMeasuredProduct(Problem const& problem, Offer const& offer)

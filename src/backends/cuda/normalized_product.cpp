@@ -58,29 +58,11 @@ class NormalizedProductKernel final : public EngineProductKernel
 
 std::variant<std::vector<Offer>, Refusal> offersOfNormalizedProduct(Problem const& problem)
 {
-    constexpr char kName[]{"normalized tiles"};
-    NormalizedProduct const& layer = problem.fields<NormalizedProduct>();
-    if (!kRealTypes.has(problem.output().dtype))
-        return refuse(kName, fmt::format("has no kernel for {}", nameOf(problem.output().dtype)));
-    Result<ProductShape> const product = typicalProduct(problem, layer.product);
-    if (!product)
-        return refuse(kName, product.error().message);
-    LtShape const shape = ltShapeOf(*product);
-    ProductShape const& matrices = shape.matrices;
-    bool const isForTiles =
-        engineRefusal(problem).empty() && engineRefusal(shape).empty() && problem.constant(1) != nullptr;
-    auto const products = static_cast<double>(matrices.rows * matrices.columns) * static_cast<double>(matrices.depth);
-    constexpr double kFaster{50.0}; // Than a tenth of the plain peak.
-    std::vector<Offer> offers;
-    auto const add = [&](int32_t tactic, double cost) {
-        offers.push_back(rowsOffer(problem, Layout::kLinear, cost + 0.01 * tactic, tactic)); // Unless timed.
-    };
-    for (int32_t const tactic : isForTiles ? wholeDepthTactics(matrices) : std::vector<int32_t>{})
-        add(tactic, costOf(problem, products / kFaster, bytesOf(problem)));
-    double const norm = costOf(problem, 0.0, bytesOf(problem));
-    for (int32_t i = 0; i < kLtTactics; ++i)
-        add(kFirstSeparate + i, norm + costOf(problem, products / kFaster, bytesOf(problem)));
-    return offers;
+    return offersAroundNorms(problem, "normalized tiles",
+        {.product = problem.fields<NormalizedProduct>().product,
+            .tiles = wholeDepthTactics,
+            .firstOther = kFirstSeparate,
+            .others = 1});
 }
 
 Result<KernelSpec> buildNormalizedProduct(Problem const& problem, Offer const& offer)

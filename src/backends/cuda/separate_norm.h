@@ -2,7 +2,7 @@
 // library, and a kernel that measures the result.
 #pragma once
 
-#include "backends/cuda/cublas_product.h"
+#include "backends/cuda/engine_step.h"
 
 #include <vector>
 
@@ -22,5 +22,17 @@ struct SeparateKernels
 };
 
 std::shared_ptr<Prepared const> separateSteps(SeparateKernels kernels);
+
+//! How layers around norms are offered: by tiles where they take the matrices, and by the library between others.
+struct NormOffers
+{
+    MatrixMultiply const& product;
+    std::vector<int32_t> (*tiles)(ProductShape const& matrices); //!< Tactics that are worth a trial.
+    int32_t firstOther; //!< From here on tactics are the library's, between others.
+    int32_t others;     //!< Kernels beside the library's, each of which goes over the operands once.
+    size_t outputs{1};
+};
+std::variant<std::vector<Offer>, Refusal> offersAroundNorms(
+    Problem const& problem, std::string_view candidate, NormOffers const& of);
 
 } // namespace tenon::cuda
