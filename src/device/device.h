@@ -100,6 +100,9 @@ struct RunOptions
     StepObserver const* observer{nullptr};
     //! The observer only takes times: a device may tell it of steps when many are over, and its answer stops nothing.
     bool timesOnly{false};
+    //! Set: microseconds from where the first step begins to where the last one ends, put there as in any run. The run
+    //! has no fence and no observer then.
+    double* elapsed{nullptr};
     //! Null: nobody hears. Steps are put there one by one then. Lasts until the call returns; on the host, with an
     //! observer only.
     StepRanges const* ranges{nullptr};

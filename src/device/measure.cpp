@@ -233,6 +233,18 @@ Result<Launch> TrialOperands::launch(Prepared const& prepared, size_t produces)
     return launch;
 }
 
+Result<double> measureRun(Device& device, std::span<Launch const> launches, int32_t hostThreads)
+{
+    double microseconds{0.0};
+    RunOptions run;
+    run.stream = kApartStream;
+    run.hostThreads = hostThreads;
+    run.elapsed = &microseconds;
+    RunFailure failure;
+    TENON_TRY(device.run(launches, run, failure));
+    return microseconds;
+}
+
 Result<double> measure(Device& device, std::span<Launch const> launches, MeasureOptions const& options)
 {
     if (options.warmUps > 0)

@@ -107,6 +107,10 @@ struct MeasureOptions
     ContinueCheck const* mayContinue{nullptr};
 };
 
+//! Microseconds of the launches as a run of theirs: they may overlap, and be one graph. The first two runs of the same
+//! launches take longer.
+Result<double> measureRun(Device& device, std::span<Launch const> launches, int32_t hostThreads);
+
 //! Microseconds that the device works on the launches, one after the other and beside all streams.
 Result<double> measure(Device& device, std::span<Launch const> launches, MeasureOptions const& options);
 

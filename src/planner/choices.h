@@ -16,6 +16,8 @@ struct Choice
     std::vector<Refusal> refused;
     size_t selected{0};
     bool isTimed{false}; //!< Its offers have run; the reference is not among them where another one has.
+    //! Microseconds by which the network runs faster for it, with all of its kind, than with what was fastest alone.
+    double contextGain{0.0};
 
     Offer const& offer() const
     {

@@ -15,6 +15,7 @@
 #include "planner/store_source.h"
 #include "planner/streams.h"
 #include "planner/symbols.h"
+#include "planner/time_in_context.h"
 #include "planner/time_offers.h"
 
 namespace tenon
@@ -24,6 +25,7 @@ namespace
 {
 constexpr char const* kOffersPhase{"Choosing kernels"};
 constexpr char const* kTimingPhase{"Timing kernels"};
+constexpr char const* kContextPhase{"Timing the network"};
 constexpr char const* kBuildPhase{"Building kernels"};
 
 //! A phase of the user's progress monitor; finishes it on every way out.
@@ -56,6 +58,33 @@ class Phase
     std::string mName;
     int32_t mStep{0};
 };
+
+//! A phase of trials, which says how many there are when it knows.
+class TimingPhase
+{
+  public:
+    TimingPhase(PlanOptions const& options, char const* name)
+        : mOptions{options},
+          mName{name}
+    {
+    }
+    planner::TrialListener listener()
+    {
+        return {.start = [this](size_t trials) { mPhase.emplace(mOptions, mName, trials); },
+            .afterTrial = [this] { return mPhase->advance(); }};
+    }
+
+  private:
+    PlanOptions const& mOptions;
+    char const* mName;
+    std::optional<Phase> mPhase;
+};
+
+planner::TimingRequest timingOf(planner::KernelRequest const& kernels, PlanOptions const& options)
+{
+    PlanTiming const& timing = options.timing;
+    return {kernels, *timing.device, timing.rounds, timing.runs, options.threads, timing.known};
+}
 
 bool mustRun(Graph const& graph, Node const& node)
 {
@@ -151,12 +180,8 @@ class OfferCollector
 Result<Done> timeOffers(planner::KernelRequest const& kernels, PlanOptions const& options, planner::Choices& choices,
     planner::SeamCosts& seams)
 {
-    std::optional<Phase> phase;
-    planner::TrialListener const listener{.start = [&](size_t trials) { phase.emplace(options, kTimingPhase, trials); },
-        .afterTrial = [&] { return phase->advance(); }};
-    PlanTiming const& timing = options.timing;
-    return planner::timeOffers(
-        {kernels, *timing.device, timing.rounds, timing.runs, options.threads, timing.known}, choices, seams, listener);
+    TimingPhase phase{options, kTimingPhase};
+    return planner::timeOffers(timingOf(kernels, options), choices, seams, phase.listener());
 }
 
 //! Where the network's tensors are is for its bindings to say; of a body's, the condition is read on the host.
@@ -214,6 +239,17 @@ planner::Needed neededIn(planner::PlannedGraph const& planned)
                 inside.push_back(&body.needed);
         return inside;
     });
+}
+
+//! Bodies run as often as only the run tells: a run of the network would not show what they take.
+Result<Done> chooseInContext(
+    planner::KernelRequest const& kernels, PlanOptions const& options, planner::PlannedGraph& planned)
+{
+    PlanTiming const& timing = options.timing;
+    if (timing.device == nullptr || !timing.inContext || !kernels.target.hasOwnMemory || planned.graph->scope() != 0)
+        return Done{};
+    TimingPhase phase{options, kContextPhase};
+    return planner::chooseInContext(timingOf(kernels, options), neededIn(planned), planned.choices, phase.listener());
 }
 
 //! Registers of what controls are told while they run, behind those of the graph's symbols.
@@ -322,6 +358,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
             avoidReorders(graph, options.io, each.seams);
         TENON_TRY(narrowChoices(options.chooser, each, typical, target));
         planner::selectOffers(*each.graph, target, each.homes, each.seams, each.choices);
+        TENON_TRY(chooseInContext({*each.graph, backend, target, typical, options.threads}, options, each));
         tellChoices(options.chooser, each, typical, target);
         each.needed = neededIn(each);
         return Done{};

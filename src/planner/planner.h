@@ -23,6 +23,7 @@ struct PlanTiming
     int32_t rounds{1};       //!< Of which the fastest counts.
     int32_t runs{1};         //!< Per round, at least.
     KnownTimes known;
+    bool inContext{false}; //!< Between offers that took nearly as long alone, runs of the network decide.
 };
 
 struct PlanOptions

@@ -280,6 +280,12 @@ std::string othersOf(Choice const& choice)
             text += fmt::format("{}{} {} {:.1f}", text.empty() ? "; " : ", ", each.candidate, each.tactic, each.cost);
     return text;
 }
+
+//! Why one is taken that others were as fast as, alone.
+std::string contextOf(Choice const& choice)
+{
+    return choice.contextGain > 0.0 ? fmt::format(", the network {:.1f} us faster with it", choice.contextGain) : "";
+}
 } // namespace
 
 //! A tensor that a step fills from registers.
@@ -351,8 +357,9 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     mSteps.push_back(std::move(step));
     if (choice.offers.size() > 1 || choice.isTimed)
         note("tactic", node.name,
-            fmt::format("{} of {} offers: {} ({} {:.1f} us){}", choice.selected + 1, choice.offers.size(),
-                offer.candidate, costWord(), offer.cost, choice.isTimed ? othersOf(choice) : std::string{}));
+            fmt::format("{} of {} offers: {} ({} {:.1f} us{}){}", choice.selected + 1, choice.offers.size(),
+                offer.candidate, costWord(), offer.cost, contextOf(choice),
+                choice.isTimed ? othersOf(choice) : std::string{}));
     return Done{};
 }
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 
 namespace tenon::planner
 {
@@ -21,18 +20,6 @@ constexpr size_t kWave{16}; //!< Kernels built at a time: their packed constants
 constexpr int64_t kAheadBytes{int64_t{256} << 20}; //!< Of those constants, where more kernels are built at a time.
 constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
 constexpr double kNever{1e12};   //!< Microseconds that no other choice outweighs, and that sums can be made of.
-
-//! A kernel that is ready to run, with what it reads as long as it lives.
-struct LoadedTrial
-{
-    Bytes fields;
-    CodeArg made;
-    KernelSource source;
-    std::vector<TensorArg> inputs;
-    std::vector<TensorArg> outputs;
-    std::unique_ptr<Kernel> kernel;
-    std::shared_ptr<Prepared const> prepared;
-};
 
 struct Trial
 {
@@ -55,37 +42,6 @@ uint64_t tacticHash(Offer const& offer) noexcept
     return hash >> 1; // Never the number that stands for none.
 }
 
-//! What two steps must have in common to take the same time.
-class KeyWriter
-{
-  public:
-    void add(std::string_view text)
-    {
-        mKey += text;
-        mKey += '\0';
-    }
-    void add(int64_t number)
-    {
-        mKey += std::to_string(number);
-        mKey += ' ';
-    }
-    void add(DType dtype, Layout layout, std::vector<int64_t> const& extents)
-    {
-        add(static_cast<int64_t>(dtype));
-        add(static_cast<int64_t>(layout));
-        add(static_cast<int64_t>(extents.size()));
-        for (int64_t const extent : extents)
-            add(extent);
-    }
-    std::string take()
-    {
-        return std::move(mKey);
-    }
-
-  private:
-    std::string mKey;
-};
-
 class OfferTimer
 {
   public:
@@ -93,11 +49,9 @@ class OfferTimer
         : mRequest{request},
           mMemory{memory},
           mGraph{request.kernels.graph},
+          mMaker{request},
           mChoices{choices.all()}
     {
-        for (int32_t id = 0; id < mGraph.symbols().size(); ++id)
-            if (Symbol const& symbol = mGraph.symbols().at(id); symbol.kind == SymbolKind::kData)
-                mDataDependent.insert(symbol.source);
         collect();
     }
 
@@ -118,7 +72,7 @@ class OfferTimer
             first += count;
         }
         if (std::ranges::any_of(mTrials, [](Trial const& trial) { return trial.failure.has_value(); }))
-            TENON_TRY(stillThere());
+            TENON_TRY(stillThere(mRequest.device));
         for (Choice& choice : mChoices)
             TENON_TRY(settle(choice));
         return Done{};
@@ -128,14 +82,7 @@ class OfferTimer
     bool isTimed(Choice const& choice) const
     {
         Node const& node = mGraph.node(choice.node);
-        bool const isDataDependent = !node.outputs.empty() && mDataDependent.contains(node.outputs.front());
-        return !isDataDependent && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
-    }
-
-    //! What stands behind all others is by plain loops, which take minutes for large layers: nobody would choose them.
-    static bool isTried(Offer const& offer)
-    {
-        return !offer.isView && !isReference(offer);
+        return !mMaker.isDataDependent(node) && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
     }
 
     //! Kernels of a device with memory of its own are compiled, or chosen by a library, when they are prepared, which
@@ -173,14 +120,6 @@ class OfferTimer
             if (Constant const* const constant = mGraph.constantOf(input); constant != nullptr && !trial.isKnown)
                 bytes += constant->bytes();
         return bytes;
-    }
-
-    //! The error of a device that a kernel has lost: all trials behind that one have failed, and say nothing of theirs.
-    Result<Done> stillThere() const
-    {
-        void* const stream = TENON_TRY(mRequest.device.createStream());
-        mRequest.device.destroyStream(stream);
-        return Done{};
     }
 
     TimedTactics::Key entryOf(Trial const& trial) const
@@ -226,63 +165,11 @@ class OfferTimer
             for (size_t k = 0; k < mChoices[i].offers.size(); ++k)
                 if (isTried(mChoices[i].offers[k]))
                 {
-                    std::string key = keyOf(mChoices[i], mChoices[i].offers[k]);
+                    std::string key = mMaker.keyOf(mGraph.node(mChoices[i].node), mChoices[i].offers[k]);
                     if (mByKey.try_emplace(key, mTrials.size()).second)
                         mTrials.push_back({i, k, std::move(key), {}, {}, {}});
                 }
         }
-    }
-
-    std::string keyOf(Choice const& choice, Offer const& offer) const
-    {
-        Node const& node = mGraph.node(choice.node);
-        KeyWriter key;
-        key.add(node.layer->name());
-        Bytes const fields = node.layer->stored();
-        key.add({reinterpret_cast<char const*>(fields.data()), fields.size()});
-        key.add(offer.candidate);
-        key.add(offer.tactic);
-        for (size_t i = 0; i < node.inputs.size(); ++i)
-        {
-            TensorArg const arg = inputArg(node, offer, i);
-            key.add(arg.present ? 1 : 0);
-            key.add(mGraph.constantOf(node.inputs[i]) != nullptr ? 1 : 0);
-            key.add(arg.dtype, arg.layout, arg.extents);
-        }
-        for (size_t i = 0; i < node.outputs.size(); ++i)
-        {
-            TensorArg const arg = tensorArg(node.outputs[i], offer.outputs[i], offer.place);
-            key.add(arg.dtype, arg.layout, arg.extents);
-        }
-        return key.take();
-    }
-
-    TensorArg tensorArg(ValueId value, Layout layout, Place place) const
-    {
-        TensorType const& type = mGraph.typeOf(value);
-        TensorArg arg{type.dtype, layout, {}, true, mGraph.value(value).name, place};
-        for (ShapeExpr const& extent : type.shape)
-            arg.extents.push_back(extent.evaluate(mRequest.kernels.typical));
-        return arg;
-    }
-
-    //! As a step of a program gets it: of an operand that it does not read, it sees the values as extents.
-    TensorArg inputArg(Node const& node, Offer const& offer, size_t i) const
-    {
-        ValueId const input = node.inputs[i];
-        TensorArg const absent{DType::kFLOAT, Layout::kLinear, {}, false};
-        if (input == kNone)
-            return absent;
-        bool const isConstant = mGraph.constantOf(input) != nullptr;
-        if (!offer.isUnread(i))
-            return tensorArg(input, isConstant ? Layout::kLinear : offer.inputs[i], offer.place);
-        std::optional<Shape> const contents = knownContents(mGraph.value(input));
-        if (!contents || hasReal(*contents))
-            return absent;
-        TensorArg values{mGraph.typeOf(input).dtype, Layout::kLinear, {}, false, mGraph.value(input).name};
-        for (ShapeExpr const& value : *contents)
-            values.extents.push_back(value.evaluate(mRequest.kernels.typical));
-        return values;
     }
 
     Result<Done> runWave(
@@ -337,45 +224,14 @@ class OfferTimer
     //! Its kernel, ready to run, or the failure.
     void load(Trial& trial) const
     {
-        Result<Done> loaded = guarded(mGraph, mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
-            trial.loaded = TENON_TRY(loadedOf(trial));
+        Choice const& choice = mChoices[trial.choice];
+        Node const& node = mGraph.node(choice.node);
+        Result<Done> loaded = guarded(mGraph, node, [&]() -> Result<Done> {
+            trial.loaded = TENON_TRY(mMaker.load(node, choice.offers[trial.offer], *std::move(trial.kernel)));
             return Done{};
         });
         if (!loaded)
             trial.failure = std::move(loaded).error();
-    }
-
-    Result<std::unique_ptr<LoadedTrial>> loadedOf(Trial const& trial) const
-    {
-        Choice const& choice = mChoices[trial.choice];
-        Node const& node = mGraph.node(choice.node);
-        Offer const& offer = choice.offers[trial.offer];
-        KernelSpec const& spec = *trial.kernel;
-        auto made = std::make_unique<LoadedTrial>();
-        made->fields = node.layer->stored();
-        KernelSource& source = made->source;
-        source = {.kernel = spec.kernel,
-            .args = spec.args,
-            .weights = {},
-            .outputs = node.outputs.size(),
-            .layer = node.name,
-            .fields = made->fields,
-            .place = offer.place};
-        if (MadeCode const* const code = std::get_if<MadeCode>(&spec.code); code != nullptr)
-        {
-            made->made = {code->name, code->form, code->target, *code->bytes};
-            source.code = &made->made;
-        }
-        for (size_t i = 0; i < node.inputs.size(); ++i)
-        {
-            made->inputs.push_back(inputArg(node, offer, i));
-            source.weights.push_back(weightArg(node, spec, i));
-        }
-        for (size_t i = 0; i < node.outputs.size(); ++i)
-            made->outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i], offer.place));
-        made->kernel = TENON_TRY(mRequest.device.load(source));
-        made->prepared = TENON_TRY(made->kernel->prepare(made->inputs, made->outputs, mRequest.hostThreads));
-        return made;
     }
 
     Result<double> timeOf(Trial const& trial)
@@ -396,17 +252,6 @@ class OfferTimer
                 .hostThreads = mRequest.hostThreads});
     }
 
-    WeightArg weightArg(Node const& node, KernelSpec const& spec, size_t i) const
-    {
-        Constant const* const constant = mGraph.constantOf(node.inputs[i]);
-        if (constant == nullptr)
-            return {};
-        for (PackedWeight const& packed : spec.packed)
-            if (packed.input == static_cast<int32_t>(i))
-                return {packed.data->data, packed.bytes, constant->dtype, constant->extents, packed.packing};
-        return {constant->data, static_cast<size_t>(constant->bytes()), constant->dtype, constant->extents, {}};
-    }
-
     //! Times in place of estimates; what failed drops out, and the reference where another one has run.
     Result<Done> settle(Choice& choice) const
     {
@@ -424,7 +269,7 @@ class OfferTimer
             }
             if (isTried(offer))
             {
-                Trial const& trial = mTrials[mByKey.at(keyOf(choice, offer))];
+                Trial const& trial = mTrials[mByKey.at(mMaker.keyOf(mGraph.node(choice.node), offer))];
                 if (trial.failure)
                 {
                     failure = &*trial.failure;
@@ -447,8 +292,8 @@ class OfferTimer
     TimingRequest const& mRequest;
     TrialMemory& mMemory;
     Graph const& mGraph;
+    Trials mMaker;
     std::vector<Choice>& mChoices;
-    std::set<ValueId> mDataDependent; //!< First outputs of nodes whose results only running tells.
     std::vector<Trial> mTrials;
     std::map<std::string, size_t> mByKey;
 };

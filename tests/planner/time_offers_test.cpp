@@ -1,18 +1,9 @@
 // Selection by time: offers are measured on a device whose clock the test sets, and what it tells decides.
-#include "planner/planner.h"
-
-#include "device/host/host_device.h"
-#include "device/host/host_kernel.h"
-#include "ir/text.h"
-#include "layers/layer_text.h"
 #include "planner/fake_backend.h"
 #include "planner/graph_options.h"
+#include "planner/trial_device.h"
 
 #include <gmock/gmock.h>
-
-#include <cstdlib>
-#include <map>
-#include <mutex>
 
 namespace tenon::test
 {
@@ -21,124 +12,7 @@ namespace
 {
 using testing::HasSubstr;
 
-//! What kernels of the name take, and which of them cannot be prepared.
-struct TrialClock
-{
-    std::map<std::string, double, std::less<>> microseconds;
-    std::string broken;
-    bool isLost{false};
-    std::map<std::string, int32_t, std::less<>> loads;
-    std::mutex mutex; //!< Of the loads, which may be many threads'.
-    int32_t runs{0};
-    std::map<std::string, int32_t, std::less<>> loadsBeforeRuns;
-};
-
-class TrialStep final : public HostPrepared
-{
-  public:
-    explicit TrialStep(double microseconds)
-        : time{microseconds}
-    {
-    }
-    bool isCollective() const noexcept override
-    {
-        return false;
-    }
-    Result<Done> run(Call const&, Lane const&) const override
-    {
-        return Done{};
-    }
-    double time;
-};
-
-class TrialKernel final : public Kernel
-{
-  public:
-    TrialKernel(TrialClock& clock, std::string name)
-        : mClock{clock},
-          mName{std::move(name)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const>, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        if (mName == mClock.broken)
-            return badConfig("this machine lacks what it needs");
-        std::string const layout = outputs[0].layout == Layout::kLinear ? "" : "!";
-        return std::shared_ptr<Prepared const>{std::make_shared<TrialStep>(mClock.microseconds.at(mName + layout))};
-    }
-
-  private:
-    TrialClock& mClock;
-    std::string mName;
-};
-
-class TrialDevice final : public HostDevice
-{
-  public:
-    explicit TrialDevice(TrialClock& clock)
-        : mClock{clock}
-    {
-    }
-    std::string_view name() const noexcept override
-    {
-        return "fake";
-    }
-    std::string describe() const override
-    {
-        return "device whose kernels take what the test says";
-    }
-    size_t alignment() const noexcept override
-    {
-        return 64;
-    }
-    void* allocate(size_t bytes) noexcept override
-    {
-        return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    }
-    void release(void* memory) noexcept override
-    {
-        std::free(memory);
-    }
-    Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
-    {
-        std::scoped_lock const lock{mClock.mutex};
-        ++mClock.loads[std::string{source.kernel}];
-        return std::unique_ptr<Kernel>{std::make_unique<TrialKernel>(mClock, std::string{source.kernel})};
-    }
-    Result<void*> createStream() override
-    {
-        return mClock.isLost ? badConfig("an earlier kernel has lost the device") : HostDevice::createStream();
-    }
-    int32_t hostThreads() const noexcept override
-    {
-        return 1;
-    }
-    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure&) override
-    {
-        for (Launch const& launch : launches)
-        {
-            if (mClock.runs++ == 0)
-                mClock.loadsBeforeRuns = mClock.loads;
-            (*options.observer)(launch, static_cast<TrialStep const&>(*launch.prepared).time);
-        }
-        return Done{};
-    }
-
-  private:
-    TrialClock& mClock;
-};
-
 using Answer = std::variant<std::vector<Offer>, Refusal>;
-
-Offer trialOffer(Problem const& problem, Layout layout, double estimate)
-{
-    Offer offer;
-    offer.inputs.assign(problem.node->inputs.size(), layout);
-    offer.outputs.assign(problem.node->outputs.size(), layout);
-    offer.cost = estimate;
-    return offer;
-}
 
 template <int32_t estimate>
 Answer linearOnly(Problem const& problem)
@@ -150,11 +24,6 @@ Answer linearOnly(Problem const& problem)
 Answer bothLayouts(Problem const& problem)
 {
     return std::vector{trialOffer(problem, Layout::kLinear, 1000.0), trialOffer(problem, Layout::kChannelsLast, 1.0)};
-}
-
-Result<KernelSpec> buildTrial(Problem const&, Offer const& offer)
-{
-    return KernelSpec{.kernel = offer.candidate};
 }
 
 Backend twoCandidates()

@@ -98,6 +98,9 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
 //! From this optimization level on, tactics are chosen by time on every device (docs/PLUGINS.md for custom layers).
 constexpr int32_t kTimedLevel{4};
 
+//! From this one on, runs of the network decide where kernels alone are nearly as fast, on devices with memory of their own.
+constexpr int32_t kContextLevel{3};
+
 //! TENON_TACTICS, else the level, else the custom of the device's kind.
 bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
 {
@@ -389,7 +392,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         kept.read(measuredHere);
     if (isTimed)
         planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
-            request.knownTimes};
+            request.knownTimes, config.settings().builderOptimizationLevel >= kContextLevel};
     ChoosersOfUser choosers{config, isTimed};
     planning.chooser = choosers.chooser();
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));

@@ -117,6 +117,8 @@ class CudaDevice final : public Device
         cuda::CudaFence& fence, RunFailure& failure) const;
     Result<RunEnd> runAndWait(
         std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure);
+    Result<RunEnd> runMeasured(
+        std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure);
     Result<RunEnd> runObserved(
         std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure);
     Result<RunEnd> runTimed(

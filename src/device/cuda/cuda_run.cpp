@@ -133,6 +133,8 @@ Result<RunEnd> CudaDevice::run(std::span<Launch const> launches, RunOptions cons
     if (options.observer != nullptr)
         return options.timesOnly ? runTimed(launches, options, stream, failure)
                                  : runObserved(launches, options, stream, failure);
+    if (options.elapsed != nullptr)
+        return runMeasured(launches, options, stream, failure);
     if (options.fence == nullptr)
         return runAndWait(launches, options, stream, failure);
     return begin(launches, options, stream, static_cast<CudaFence&>(*options.fence), failure);
@@ -294,6 +296,38 @@ class Gate
     bool mIsOpen{false};
 };
 } // namespace
+
+//! All of them behind a gate, between two marks.
+Result<RunEnd> CudaDevice::runMeasured(
+    std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure)
+{
+    mReplays.dropDead(*this); // Whoever measures comes with other steps again and again.
+    Clock clock{*this};
+    std::unique_ptr<CudaFence> fence = mFences.take(*this, mStopWords);
+    RunOptions own = options;
+    own.listener = nullptr; // The caller is told.
+    std::shared_ptr<Gate> const gate = TENON_TRY(Gate::close(*this, stream));
+    Result<Done> marked = clock.mark(0, stream);
+    auto const begun = begin(launches, own, stream, *fence, failure);
+    if (marked)
+        marked = clock.mark(1, stream);
+    gate->open();
+    static_cast<void>(fence->wait(nullptr));
+    std::optional<RunFailure> const failed = fence->state().failed();
+    mFences.giveBack(std::move(fence));
+    if (!begun)
+        return begun.error();
+    TENON_TRY(marked);
+    if (failed)
+    {
+        failure = *failed;
+        return failed->error;
+    }
+    if (auto const code = mApi.cuStreamSynchronize(stream); code != cuda::kSuccess) // The second mark is over.
+        return noted(code, "cuStreamSynchronize");
+    *options.elapsed = TENON_TRY(clock.microseconds(0));
+    return RunEnd::kDone;
+}
 
 //! One step after the other, each waited for, as the observer may look at its results.
 Result<RunEnd> CudaDevice::runObserved(

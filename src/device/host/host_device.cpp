@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <future>
 
@@ -125,7 +126,11 @@ bool HostDevice::isCapturing(void const* stream) const noexcept
 
 Result<Done> HostDevice::runWhole(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point const begun = options.elapsed == nullptr ? Clock::time_point{} : Clock::now();
     Result<Done> done = runNow(launches, options, failure);
+    if (options.elapsed != nullptr)
+        *options.elapsed = std::chrono::duration<double, std::micro>{Clock::now() - begun}.count();
     if (!done)
         for (Launch const& launch : launches)
             hostPrepared(*launch.prepared).abandon();

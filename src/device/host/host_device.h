@@ -29,7 +29,7 @@ class HostDevice : public Device
     Result<Done> copyFromHost(void* to, void const* from, size_t bytes, void* stream) final;
     Result<Done> copyOnDevice(void* to, void const* from, size_t bytes, void* stream) final;
     std::unique_ptr<Fence> makeFence() final;
-    Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
+    Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
     Result<void*> createStream() override;
     void destroyStream(void* stream) noexcept final;
     Result<Done> checkStream(void const* stream) const final;
