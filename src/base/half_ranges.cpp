@@ -75,6 +75,26 @@ TENON_RANGE_CLONES static void toBfloats(float const* from, size_t count, int32_
     }
 }
 
+//! As halfToFloat.
+TENON_RANGE_CLONES static void fromHalves(uint16_t const* from, size_t count, float* to)
+{
+    for (size_t i = 0; i < count; ++i)
+    {
+        int32_t const magnitude = (from[i] & 0x7FFF) << 13;
+        float const subnormal = static_cast<float>(from[i] & 0x3FF) * 0x1p-24F;
+        int32_t const normal = magnitude + (magnitude < 0x0F800000 ? 0x38000000 : 0x70000000);
+        int32_t const bits = magnitude < 0x00800000 ? std::bit_cast<int32_t>(subnormal) : normal;
+        to[i] = std::bit_cast<float>(bits | static_cast<int32_t>(static_cast<uint32_t>(from[i] & 0x8000) << 16));
+    }
+}
+
+//! As bfloatToFloat.
+TENON_RANGE_CLONES static void fromBfloats(uint16_t const* from, size_t count, float* to)
+{
+    for (size_t i = 0; i < count; ++i)
+        to[i] = std::bit_cast<float>(static_cast<uint32_t>(from[i]) << 16);
+}
+
 //! Bit 0: one is too large; bit 1: too small; bit 2: normal.
 TENON_RANGE_CLONES static int32_t kindsOf(float const* values, size_t count, HalfBounds const& bounds)
 {
@@ -107,6 +127,11 @@ void roundFinite(DType type, std::span<float const> values, uint16_t* to) noexce
     int32_t const largest = boundsOf(type).largest;
     type == DType::kHALF ? toHalves(values.data(), values.size(), largest, to)
                          : toBfloats(values.data(), values.size(), largest, to);
+}
+
+void widen(DType type, uint16_t const* from, std::span<float> to) noexcept
+{
+    type == DType::kHALF ? fromHalves(from, to.size(), to.data()) : fromBfloats(from, to.size(), to.data());
 }
 
 } // namespace tenon

@@ -23,4 +23,7 @@ HalfRange halfRangeOf(DType type, std::span<float const> values) noexcept;
 //! largest. `to` has room for all of them.
 void roundFinite(DType type, std::span<float const> values, uint16_t* to) noexcept;
 
+//! Each number of the type as a float. `from` has as many.
+void widen(DType type, uint16_t const* from, std::span<float> to) noexcept;
+
 } // namespace tenon

@@ -1,10 +1,14 @@
 // NormalizedRows: norms of rows and their terms, folded into weights.
 #include "passes/normalized_rows.h"
 
+#include "base/cancellation.h"
+#include "base/half_ranges.h"
+#include "ir/filled_constant.h"
 #include "passes/shuffles.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace tenon::passes
 {
@@ -16,6 +20,114 @@ double unitOf(DType type)
 {
     return type == DType::kHALF ? 0x1p-11 : type == DType::kBF16 ? 0x1p-8 : 0x1p-24;
 }
+//! Lines of floats as a type stores them.
+class Lines
+{
+  public:
+    Lines(DType type, void const* from, void* to)
+        : mType{type},
+          mFrom{static_cast<uint8_t const*>(from)},
+          mTo{static_cast<uint8_t*>(to)}
+    {
+    }
+    void read(size_t first, std::span<float> line) const
+    {
+        widened(mFrom, first, line);
+    }
+    //! `stored`: as they are read again.
+    void write(size_t first, std::span<float const> line, std::span<float> stored) const
+    {
+        if (mType == DType::kFLOAT)
+            std::memcpy(mTo + first * sizeof(float), line.data(), line.size_bytes());
+        else
+            roundFinite(mType, line, reinterpret_cast<uint16_t*>(mTo) + first);
+        widened(mTo, first, stored);
+    }
+
+  private:
+    void widened(uint8_t const* memory, size_t first, std::span<float> line) const
+    {
+        if (mType == DType::kFLOAT)
+            std::memcpy(line.data(), memory + first * sizeof(float), line.size_bytes());
+        else
+            widen(mType, reinterpret_cast<uint16_t const*>(memory) + first, line);
+    }
+
+    DType mType;
+    uint8_t const* mFrom;
+    uint8_t* mTo;
+};
+
+//! Weights times the scale of their row, and what columns come to by that. Whole networks' weights go through here:
+//! line by line, as floats, whose products are those of exact numbers rounded once.
+class FoldedColumns
+{
+  public:
+    struct Column
+    {
+        double sum{0.0};     //!< Of weights as rounded: what the mean adds goes without a rest.
+        double shifted{0.0}; //!< What the shift adds.
+        double squares{0.0};
+        double errors{0.0};
+    };
+
+    FoldedColumns(RowTerms const& terms, size_t columns, bool isTransposed)
+        : mColumns(columns),
+          mIsTransposed{isTransposed}
+    {
+        for (int64_t row = 0; row < terms.scale.count(); ++row)
+        {
+            mScale.push_back(static_cast<float>(terms.scale.real(row)));
+            mShift.push_back(terms.shift ? terms.shift->real(row) : 0.0);
+        }
+    }
+
+    void fold(Constant const& matrix, void* to)
+    {
+        Lines const lines{matrix.dtype, matrix.data, to};
+        size_t const length = mIsTransposed ? mScale.size() : mColumns.size();
+        std::vector<float> weights(length);
+        std::vector<float> scaled(length);
+        std::vector<float> stored(length);
+        for (size_t line = 0; line < static_cast<size_t>(matrix.count()) / length; ++line)
+        {
+            cancellationPoint();
+            lines.read(line * length, weights);
+            for (size_t i = 0; i < length; ++i)
+                scaled[i] = weights[i] * mScale[mIsTransposed ? i : line];
+            lines.write(line * length, scaled, stored);
+            if (mIsTransposed)
+            {
+                Column column = mColumns[line];
+                for (size_t i = 0; i < length; ++i)
+                    add(column, weights[i], i, scaled[i], stored[i]);
+                mColumns[line] = column;
+            }
+            else
+                for (size_t i = 0; i < length; ++i)
+                    add(mColumns[i], weights[i], line, scaled[i], stored[i]);
+        }
+    }
+
+    std::vector<Column> const& columns() const noexcept
+    {
+        return mColumns;
+    }
+
+  private:
+    void add(Column& column, double weight, size_t row, double exact, double stored) const
+    {
+        column.sum += stored;
+        column.shifted += weight * mShift[row];
+        column.squares += exact * exact;
+        column.errors += (stored - exact) * (stored - exact);
+    }
+
+    std::vector<float> mScale;
+    std::vector<double> mShift;
+    std::vector<Column> mColumns;
+    bool mIsTransposed;
+};
 } // namespace
 
 bool areRowsWithin(Graph const& graph, Shape const& shape, RowCounts const& counts)
@@ -82,24 +194,9 @@ std::optional<RowTerms> rowTermsOf(Graph const& graph, Node const& norm, int64_t
 FoldedWeights foldedTerms(
     Constant const& matrix, Constant const* bias, RowTerms const& terms, int64_t columns, bool isTransposed)
 {
-    HostTensor weights = HostTensor::fromConstant(matrix);
-    int64_t const depth = terms.scale.count();
-    std::vector<double> sums(static_cast<size_t>(columns));
-    std::vector<double> shifted(static_cast<size_t>(columns));
-    std::vector<double> squares(static_cast<size_t>(columns));
-    std::vector<double> errors(static_cast<size_t>(columns));
-    for (int64_t i = 0; i < weights.count(); ++i)
-    {
-        int64_t const row = isTransposed ? i % depth : i / columns;
-        auto const column = static_cast<size_t>(isTransposed ? i / depth : i % columns);
-        double const weight = weights.real(i);
-        shifted[column] += terms.shift ? weight * terms.shift->real(row) : 0.0;
-        double const exact = weight * terms.scale.real(row);
-        weights.set(i, exact);
-        sums[column] += weights.real(i); // As rounded: what the mean adds goes without a rest.
-        squares[column] += exact * exact;
-        errors[column] += (weights.real(i) - exact) * (weights.real(i) - exact);
-    }
+    FoldedColumns folded{terms, static_cast<size_t>(columns), isTransposed};
+    std::shared_ptr<Constant const> weights =
+        makeConstantBy(matrix.dtype, matrix.extents, [&](void* memory) { folded.fold(matrix, memory); });
     double const unit = unitOf(matrix.dtype);
     bool isInRange{true};
     HostTensor ofBias{matrix.dtype, {columns}};
@@ -107,14 +204,14 @@ FoldedWeights foldedTerms(
     HostTensor const before = bias == nullptr ? ofBias : HostTensor::fromConstant(*bias);
     for (int64_t i = 0; i < columns; ++i)
     {
-        auto const column = static_cast<size_t>(i);
-        double const exact = before.real(i) + shifted[column];
+        FoldedColumns::Column const& column = folded.columns()[static_cast<size_t>(i)];
+        double const exact = before.real(i) + column.shifted;
         ofBias.set(i, exact);
-        ofSums.set(i, sums[column]);
-        isInRange = isInRange && errors[column] <= unit * unit * squares[column]
+        ofSums.set(i, column.sum);
+        isInRange = isInRange && column.errors <= unit * unit * column.squares
             && std::abs(ofBias.real(i) - exact) <= unit * std::max(std::abs(exact), 1.0);
     }
-    return {weights.toConstant(), ofBias.toConstant(), ofSums.toConstant(), isInRange};
+    return {std::move(weights), ofBias.toConstant(), ofSums.toConstant(), isInRange};
 }
 
 } // namespace tenon::passes

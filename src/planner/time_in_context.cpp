@@ -17,14 +17,15 @@ namespace tenon::planner
 
 namespace
 {
-constexpr double kNear{1.6};        //!< Times what the selected offer took alone,
-constexpr double kNearBy{1.5};      //!< and microseconds beside it, another one may be better in the network.
+constexpr double kNear{1.6};         //!< Times what the selected offer took alone,
+constexpr double kNearBy{1.5};       //!< and microseconds beside it, another one may be better in the network.
 constexpr double kLeastShare{0.002}; //!< Of the network's time: less than that is noise.
-constexpr double kClearLoss{0.01};  //!< Of it: no further turns are needed.
-constexpr int32_t kTurns{6};        //!< In which both ways run one behind the other; the fastest counts.
-constexpr double kLongRun{2000.0};  //!< Microseconds: what is shorter runs several times at once.
-constexpr size_t kMaxPasses{16};    //!< So many times.
-constexpr size_t kMaxTrials{64};
+constexpr double kClearLoss{0.01};   //!< Of it: no further turns are needed.
+constexpr int32_t kTurns{6};         //!< In which both ways run one behind the other; the fastest counts.
+constexpr double kLongRun{2000.0};   //!< Microseconds: what is shorter runs several times at once.
+constexpr size_t kMaxPasses{16};     //!< So many times.
+constexpr size_t kRounds{2};         //!< What is best for a kind depends on what others run by.
+constexpr size_t kMaxTrials{64};     //!< In a round.
 constexpr size_t kMaxOfKind{6};
 constexpr double kAllTrials{3e6}; //!< Microseconds of the device's for all of them.
 constexpr size_t kLeastTrials{4};
@@ -327,11 +328,11 @@ class RunningNetwork
     LoadedSteps mLoaded;
 };
 
-//! Steps that take the same time, and an offer that they might run by instead.
+//! Steps that take the same time, and the offers that they might run by instead: the first step's, by position.
 struct Kind
 {
     std::vector<size_t> steps;
-    std::vector<size_t> others; //!< Offers of the first step's.
+    std::vector<size_t> others;
 };
 
 class ContextTimer
@@ -370,7 +371,7 @@ class ContextTimer
         size_t count{0};
         for (Kind const& kind : mKinds)
             count += kind.others.size();
-        return count;
+        return count * kRounds;
     }
 
     Result<Done> run(std::function<bool()> const& afterTrial)
@@ -379,14 +380,23 @@ class ContextTimer
         if (!begun)
             return Done{};
         mTime = *begun;
-        for (Kind const& kind : mKinds)
-            for (size_t const other : kind.others)
-            {
-                if (!TENON_TRY(tryOther(kind, other)))
-                    return Done{};
-                if (!afterTrial())
-                    return cancelled();
-            }
+        for (size_t round = 0; round < kRounds; ++round)
+        {
+            double const before = mTime;
+            for (Kind& kind : mKinds)
+                for (size_t& other : kind.others)
+                {
+                    size_t const selected = mChoices[kind.steps.front()].selected;
+                    if (!TENON_TRY(tryOther(kind, other)))
+                        return Done{};
+                    if (mChoices[kind.steps.front()].selected != selected)
+                        other = selected; // In the next round, when the steps around are other ones, too.
+                    if (!afterTrial())
+                        return cancelled();
+                }
+            if (mTime == before)
+                break;
+        }
         return Done{};
     }
 

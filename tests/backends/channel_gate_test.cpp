@@ -122,6 +122,9 @@ TEST_F(ChannelGates, inFrontOfConvolutions)
     expectGated({{2, 17, 10, 7}, 19, false, {{EpilogueKind::kMultiply}}});                   // No packs.
     expectGated({{9, 1152, 7, 7}, 16, false, {}});
     expectGated({{2, 24, 50}, 16, false, {}});
+    expectGated({{1, 672, 8, 9}, 48, false, {{EpilogueKind::kAdd}}});   // By clusters that share the depth out.
+    expectGated({{6, 328, 3, 9}, 112, false, {{EpilogueKind::kRelu}}}); // Parts of no whole stages, images in tiles.
+    expectGated({{4, 480, 6, 6}, 80, true, {}});
 }
 
 //! By thin tiles: depths of several groups, images that end within a warp's rows, one gate for all.

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -56,6 +57,22 @@ TEST(HalfRanges, areRoundedAsNumbersAre)
     }
     EXPECT_EQ(halves.back(), 0xABCD);
     EXPECT_EQ(bfloats.back(), 0xABCD);
+}
+
+TEST(HalfRanges, areWidenedAsNumbersAre)
+{
+    std::vector<uint16_t> all(0x10000);
+    std::iota(all.begin(), all.end(), uint16_t{0});
+    all.push_back(0x3C01); // An odd count, for vectors' ends.
+    std::vector<float> halves(all.size());
+    std::vector<float> bfloats(all.size());
+    widen(DType::kHALF, all.data(), halves);
+    widen(DType::kBF16, all.data(), bfloats);
+    for (size_t i = 0; i < all.size(); ++i)
+    {
+        ASSERT_EQ(std::bit_cast<uint32_t>(halves[i]), std::bit_cast<uint32_t>(halfToFloat(all[i]))) << all[i];
+        ASSERT_EQ(std::bit_cast<uint32_t>(bfloats[i]), std::bit_cast<uint32_t>(bfloatToFloat(all[i]))) << all[i];
+    }
 }
 
 TEST(HalfRanges, sayWhatTheTypeHasNot)

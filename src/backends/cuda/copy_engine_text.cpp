@@ -64,15 +64,16 @@ static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanel
 #endif
 )"};
 
-//! {0}: registers of the sum as placeholders; {1} to {3}: numbers of those behind them; {4}: columns; {5}: depth and
-//! types; {6}: registers of the sum as operands; {7}: what stands behind the operands; {8}: the type of sums.
+//! {0}: registers of the sum as placeholders; {1}: those of the left operand, {2} to {3}: numbers of those behind it;
+//! {4}: columns; {5}: depth and types; {6}: registers of the sum as operands; {7}: what stands behind the operands; {8}:
+//! the type of sums; {9}: how the left operand is declared; {10}: it as operands.
 constexpr char kProductText[]{R"(
-static __device__ __forceinline__ void addProducts({8} (&d)[BN / 8][4], u64 a, u64 b, int isAdded)
+static __device__ __forceinline__ void addProducts({8} (&d)[BN / 8][4], {9}, u64 b, int isAdded)
 {{
     asm volatile("{{.reg .pred isAdded; setp.ne.s32 isAdded, %{3}, 0;\n"
-        "wgmma.mma_async.sync.aligned.m64n{4}{5} {{{0}}}, %{1}, %{2}, isAdded{7};}}"
+        "wgmma.mma_async.sync.aligned.m64n{4}{5} {{{0}}}, {1}, %{2}, isAdded{7};}}"
         : {6}
-        : "l"(a), "l"(b), "r"(isAdded));
+        : {10}, "l"(b), "r"(isAdded));
 }}
 )"};
 } // namespace
@@ -82,13 +83,14 @@ std::string_view copyEngineText() noexcept
     return kCopyEngineText;
 }
 
-std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB)
+std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB, bool isOfRegisters)
 {
     bool const isInt8 = stored == "signed char";
     bool const isFp8 = stored == "Fp8";
     std::string_view const halves = stored == "Half" ? "k16.f32.f16.f16" : "k16.f32.bf16.bf16";
     std::string_view const types = isInt8 ? "k32.s32.s8.s8" : isFp8 ? "k32.f32.e4m3.e4m3" : halves;
-    std::string const behind = isInt8 ? "" : isFp8 ? ", 1, 1" : fmt::format(", 1, 1, 0, {}", isTurnedB ? 0 : 1);
+    std::string const turned = fmt::format("{}, {}", isOfRegisters ? "" : ", 0", isTurnedB ? 0 : 1);
+    std::string const behind = isInt8 ? "" : isFp8 ? ", 1, 1" : ", 1, 1" + turned;
     std::string placeholders;
     std::string operands;
     int const registers = columns / 2;
@@ -97,8 +99,13 @@ std::string warpgroupProductText(std::string const& stored, int columns, bool is
         placeholders += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
         operands += fmt::format("{}\"+{}\"(d[{}][{}])", i == 0 ? "" : ", ", isInt8 ? 'r' : 'f', i / 4, i % 4);
     }
-    return fmt::format(kProductText, placeholders, registers, registers + 1, registers + 2, columns, types, operands,
-        behind, isInt8 ? "int" : "float");
+    int const next = registers + (isOfRegisters ? 4 : 1);
+    std::string const left = isOfRegisters
+        ? fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2, registers + 3)
+        : fmt::format("%{}", registers);
+    return fmt::format(kProductText, placeholders, left, next, next + 1, columns, types, operands, behind,
+        isInt8 ? "int" : "float", isOfRegisters ? "unsigned const (&a)[4]" : "u64 a",
+        isOfRegisters ? R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))" : R"("l"(a))");
 }
 
 } // namespace tenon::cuda

@@ -15,7 +15,8 @@ std::string_view copyEngineText() noexcept;
 
 //! `addProducts`: one instruction of a warpgroup, 64 rows by all columns by 32 bytes of the depth. `stored`: the type
 //! of both operands, "Half", "Bfloat", "Fp8" or "signed char", whose sums are int. `isTurnedB`: columns of the right
-//! operand lie behind each other, as those of bytes do. Wants a constant BN, which is `columns`.
-std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB);
+//! operand lie behind each other, as those of bytes do. `isOfRegisters`: the left one is in registers, as products of a
+//! warp have it. Wants a constant BN, which is `columns`.
+std::string warpgroupProductText(std::string const& stored, int columns, bool isTurnedB, bool isOfRegisters = false);
 
 } // namespace tenon::cuda

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
 #include <map>
 
@@ -47,6 +48,7 @@ struct EarlyCode
     bool hasBias{false};
     bool hasExtra{false};
     EarlyNorm norm{};
+    size_t gate{0};     //!< Input with factors of the rows; 0: none.
     double hidden{0.0}; //!< Of its time, in runs.
 };
 
@@ -79,9 +81,10 @@ class EarlyProduct final : public CudaPrepared
         params.terms = inputOf(mCode.norm.terms);
         params.shift = inputOf(mCode.norm.shift);
         params.measured = mCode.norm.measures ? call.outputs[1] : nullptr;
+        params.gate = inputOf(mCode.gate);
         void const* const second = mCode.second ? call.inputs[kFirstExtra] : nullptr;
         for (void const* const address : {call.inputs[0], call.inputs[1], second, params.extra, params.moments,
-                 static_cast<void const*>(params.measured), static_cast<void const*>(params.c)})
+                 params.gate, static_cast<void const*>(params.measured), static_cast<void const*>(params.c)})
             if (!isOnGrain(address, kEngineAlignment))
                 return cudaPrepared(*mOtherwise).launch(at);
         if (mCode.windows)
@@ -100,6 +103,23 @@ class EarlyProduct final : public CudaPrepared
     std::shared_ptr<Prepared const> mOtherwise; //!< For addresses that the copy engine does not take.
 };
 
+//! Where the factors of a block's rows are in shared memory.
+struct GatePlace
+{
+    int images{0};
+    int pitch{0}; //!< Elements of an image.
+    int bytes{0};
+};
+GatePlace gatePlaceOf(ImageGate const& gate, EarlyTile const& tile, ProductShape const& matrices)
+{
+    constexpr int64_t kAlignment{1024}; // Of the stages behind it.
+    int64_t const steps = blocksOf(blocksOf(matrices.depth, EarlyTile::kDepth), tile.parts);
+    int64_t const pitch = steps * EarlyTile::kDepth;
+    int64_t const images = gate.isOfAll ? 1 : gate.pixels > 0 ? gate.imagesOf(tile.rows) : 0;
+    int64_t const bytes = blocksOf(images * pitch * 2, kAlignment) * kAlignment;
+    return {static_cast<int>(images), static_cast<int>(pitch), static_cast<int>(bytes)};
+}
+
 //! Blocks of a launch.
 int64_t earlyBlocks(EarlyTile const& tile, ProductShape const& matrices)
 {
@@ -108,14 +128,14 @@ int64_t earlyBlocks(EarlyTile const& tile, ProductShape const& matrices)
 
 //! A block on each multiprocessor, and no place there for more than two: those of the next kernel, which come while
 //! these run, would else crowd on the multiprocessors that these leave free. Blocks without a tile only wait.
-Grid earlyGrid(EarlyTilesForm const& form, ProductShape const& matrices, int32_t multiprocessors)
+Grid earlyGrid(EarlyTilesForm const& form, ProductShape const& matrices, int gateBytes, int32_t multiprocessors)
 {
     EarlyTile const& tile = form.tile;
     constexpr int kMoreThanAThird{80 << 10}; // Of a multiprocessor's shared memory.
     int64_t const steps = blocksOf(blocksOf(matrices.depth, EarlyTile::kDepth), tile.parts);
     int64_t const blocks = earlyBlocks(tile, matrices);
     bool const isOneEach = blocks <= multiprocessors;
-    int const shared = tile.sharedBytes(steps, form.normalized != NormalizedOperand::kNone);
+    int const shared = tile.sharedBytes(steps, form.normalized != NormalizedOperand::kNone) + gateBytes;
     return {.x = static_cast<unsigned>(isOneEach ? multiprocessors / tile.parts * tile.parts : blocks),
         .block = static_cast<unsigned>(tile.threads(form.findsMoments())),
         .sharedBytes = static_cast<unsigned>(isOneEach ? std::max(shared, kMoreThanAThird) : shared)};
@@ -135,7 +155,8 @@ bool isForEarly(
 
 //! The kernel with as much of the epilogue as it takes, and steps behind it for the rest.
 Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, EarlyTile const& tile, EngineCase of,
-    EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out)
+    EarlyNorm const& norm, std::optional<ImageGate> const& gate, WeightsThere const& constants,
+    std::span<TensorArg const> inputs, TensorArg const& out)
 {
     StepProduct const& product = of.step.product;
     std::optional<EngineWindows>& windows = of.step.windows;
@@ -149,7 +170,8 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .hasSecond = of.step.second.has_value(),
         .normalized = norm.normalized,
         .groups = norm.groups,
-        .measures = norm.measures};
+        .measures = norm.measures,
+        .isGated = gate.has_value()};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
@@ -173,7 +195,16 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         params.firstSteps = static_cast<int>(second->firstDepth / EarlyTile::kDepth);
         params.secondWalk = second->windows.walk;
     }
-    Grid const grid = earlyGrid(form, matrices, device.model().multiprocessors);
+    GatePlace const factors = gate ? gatePlaceOf(*gate, tile, matrices) : GatePlace{};
+    if (gate)
+    {
+        params.gatePixels = gate->isOfAll ? INT_MAX : static_cast<int>(gate->pixels);
+        params.gateImages = factors.images;
+        params.gateOfImage = params.depth;
+        params.gatePitch = factors.pitch;
+        params.gateBytes = factors.bytes;
+    }
+    Grid const grid = earlyGrid(form, matrices, factors.bytes, device.model().multiprocessors);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,
         .type = out.dtype == DType::kHALF ? kTensorMapHalf : kTensorMapBfloat,
@@ -184,6 +215,7 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .hasBias = matrices.hasBias,
         .hasExtra = form.hasExtra,
         .norm = norm,
+        .gate = gate ? gate->input : 0,
         .hidden = hiddenByEdges(device)};
     TENON_TRY(allowShared(device, code.kernel, grid.sharedBytes));
     return withRest(device, std::make_shared<EarlyProduct>(params, code, std::move(of.otherwise)),
@@ -198,7 +230,7 @@ Result<std::shared_ptr<Prepared const>> earlyStep(CudaDevice const& device, Engi
     if (!isForEarly(device, tile, ltShapeOf(step.product.shape), constants, out.dtype))
         return withoutEngine(device, step, step.product.epilogue, inputs, out);
     EngineCase of = TENON_TRY(engineCaseOf(device, std::move(step), inputs, out));
-    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), {}, {}, constants, inputs, out);
 }
 
 //! Of each number of parts the few that come nearest to a block for each multiprocessor. `measures`: of those that
@@ -254,7 +286,7 @@ Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& devi
         && (tile.hasGroups() || !norm.measures);
     if (!isTaken)
         return std::move(of.otherwise);
-    return earlyTiles(device, tile, std::move(of), norm, constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), norm, {}, constants, inputs, out);
 }
 
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
@@ -263,7 +295,23 @@ Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, Engin
     EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
     if (!isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype))
         return std::move(of.otherwise);
-    return earlyTiles(device, tile, std::move(of), {}, constants, inputs, out);
+    return earlyTiles(device, tile, std::move(of), {}, {}, constants, inputs, out);
+}
+
+bool isEarlyGated(ImageGate const& gate, ProductShape const& matrices, int32_t tactic)
+{
+    constexpr int kMost{16 << 10};
+    return gatePlaceOf(gate, kEarlyTiles[static_cast<size_t>(tactic)], matrices).bytes <= kMost;
+}
+
+Result<std::shared_ptr<Prepared const>> earlyGated(CudaDevice const& device, EngineCase of, ImageGate const& gate,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+{
+    EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
+    LtShape const shape = ltShapeOf(of.step.product.shape);
+    if (!isForEarly(device, tile, shape, constants, out.dtype) || !isEarlyGated(gate, shape.matrices, tactic))
+        return std::move(of.otherwise);
+    return earlyTiles(device, tile, std::move(of), {}, gate, constants, inputs, out);
 }
 
 std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cuda/engine_step.h"
+#include "backends/cuda/small_step.h"
 #include "layers/measured_product.h"
 
 namespace tenon::cuda
@@ -36,6 +37,13 @@ struct EarlyNorm
 Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& device, EngineCase of,
     EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out,
     int32_t tactic);
+
+//! Of a product whose rows are multiplied by gates first, and whose epilogue the kernel takes whole. By other kernels as
+//! above. `inputs`: those of the product.
+Result<std::shared_ptr<Prepared const>> earlyGated(CudaDevice const& device, EngineCase of, ImageGate const& gate,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
+//! Whether a tile's gates fit beside its stages.
+bool isEarlyGated(ImageGate const& gate, ProductShape const& matrices, int32_t tactic);
 
 //! Of a step with second windows, whose epilogue the kernel takes whole. By other kernels as above.
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,

@@ -71,6 +71,15 @@ static float rowNumber(EarlyTilesParams const& p, Share const& share, int row, i
     return IS_WINDOWED ? windowNumber(p.a, p.walk, windowAt(p.walk, share.row), row - share.row, k)
                        : numberAt(p.a, row, k);
 }
+static float gatedNumber(EarlyTilesParams const& p, Share const& share, int row, int k)
+{
+    float const number = rowNumber(p, share, row, k);
+    if (!IS_GATED || row >= p.rows || k >= p.depth)
+        return number;
+    Stored product;
+    put(product, number * widen(((Stored const*)p.gate)[(i64)(row / p.gatePixels) * p.gateOfImage + k]));
+    return widen(product);
+}
 static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d)
 {
     int const lane = threadIdx.x % 32;
@@ -81,7 +90,7 @@ static void multiplyShare(EarlyTilesParams const& p, Share const& share, Sums& d
             int const column = share.column + n * 8 + lane % 4 * 2 + i % 2;
             float sum = 0.0f;
             for (int k = share.firstStep * kDepth; k < (share.firstStep + share.steps) * kDepth; ++k)
-                sum += rowNumber(p, share, row, k) * numberAt(p.b, column, k);
+                sum += gatedNumber(p, share, row, k) * numberAt(p.b, column, k);
             d[n][i] = sum;
         }
 }
@@ -244,6 +253,85 @@ static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Shar
     }
 }
 
+#if IS_GATED
+//! Factors of the images of the block's rows, of its part of the depth; zeros behind that.
+static __device__ __forceinline__ void copyGates(EarlyTilesParams const& p, Share const& share, Stored* to)
+{
+    int const first = share.row / p.gatePixels, last = (p.rows - 1) / p.gatePixels, across = p.gatePitch / 8;
+    for (int i = (int)threadIdx.x; i < p.gateImages * across; i += kWorking)
+    {
+        int const image = first + i / across, k = share.firstStep * kDepth + i % across * 8;
+        Pack<unsigned, 4> factors{};
+        if (image <= last && k < p.depth)
+            factors = *(Pack<unsigned, 4> const*)((Stored const*)p.gate + (i64)image * p.gateOfImage + k);
+        *(Pack<unsigned, 4>*)(to + i * 8) = factors;
+    }
+    meetReaders();
+}
+
+//! A step's rows times their factors, as products take them from registers.
+typedef unsigned Fragments[kDepth / 16][4];
+static __device__ __forceinline__ void loadGated(
+    Fragments& a, unsigned char const* stage, Stored const* const (&gates)[2], int step)
+{
+    int const lane = (int)threadIdx.x % 32, row = warpRow() + lane % 16;
+#pragma unroll
+    for (int k = 0; k < kDepth / 16; ++k)
+    {
+        loadMatrices(a[k], stage + row * 128 + ((k * 2 + lane / 16) ^ row % 8) * 16);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) // Rows eight below are the odd ones; the second two are eight further in depth.
+        {
+            Stored const* const factors = gates[i % 2] + step * kDepth + k * 16 + i / 2 * 8 + lane % 4 * 2;
+            a[k][i] = timesPair(a[k][i], *(unsigned const*)factors, Stored{});
+        }
+    }
+}
+
+static __device__ __forceinline__ void multiplyShare(
+    EarlyTilesParams const& p, Share const& share, Ring const& ring, unsigned char const* stages, Stored* held, Sums& d)
+{
+    copyGates(p, share, held);
+    int const first = share.row / p.gatePixels, row = share.row + warpRow() + (int)threadIdx.x % 32 / 4;
+    Stored const* const gates[2] = {
+        held + (row / p.gatePixels - first) * p.gatePitch, held + ((row + 8) / p.gatePixels - first) * p.gatePitch};
+    int stage = 0, before = 0;
+    unsigned parity = 0;
+    Fragments even, odd; // Products read their registers until the next step's are under way.
+    auto const multiply = [&](Fragments& a, int step)
+    {
+        waitBarrier(ring.full + stage * 8, parity);
+        loadGated(a, stages + stage * kStageBytes, gates, step);
+        u64 const b = operandAt(ring.stages + stage * kStageBytes + kBytesOfA, false);
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+        for (int i = 0; i < kDepth / 16; ++i)
+            addProducts(d, a[i], b + i * 2, step + i);
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        if (step > 0)
+        {
+            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            if (threadIdx.x % 32 == 0)
+                arrive(ring.empty + before * 8);
+        }
+        before = stage;
+        if (++stage == p.stages)
+        {
+            stage = 0;
+            parity ^= 1;
+        }
+    };
+#pragma unroll 1
+    for (int step = 0; step < share.steps; step += 2)
+    {
+        multiply(even, step);
+        if (step + 1 < share.steps)
+            multiply(odd, step + 1);
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    meetReaders();
+}
+#else
 static __device__ __forceinline__ void multiplyShare(
     EarlyTilesParams const& p, Share const& share, Ring const& ring, Sums& d)
 {
@@ -277,6 +365,7 @@ static __device__ __forceinline__ void multiplyShare(
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     meetReaders();
 }
+#endif
 
 //! All threads of a warp see it together: one of them lets go what all have read.
 static __device__ __forceinline__ void waitTogether(unsigned barrier, unsigned parity)
@@ -638,8 +727,9 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
     unsigned const barriers = sharedAddress(start);
     unsigned* const word = (unsigned*)(start + 448);
     Terms& terms = *(Terms*)(start + 512); // Without norms their bias alone has room.
-    float* const sums = (float*)(start + kStart);
-    Ring const ring{barriers + kStart, barriers, barriers + 256};
+    int const stages = kStart + (IS_GATED ? p.gateBytes : 0);
+    float* const sums = (float*)(start + stages);
+    Ring const ring{barriers + stages, barriers, barriers + 256};
     Share const share = shareOf(p);
     if (share.column >= p.columns || !begin(p, ring, word))
     {
@@ -660,7 +750,7 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
     {
         awaitFormer();
         if (FINDS_MOMENTS) // Else there are no such threads.
-            measureRows(p, share, ring, start + kStart, terms);
+            measureRows(p, share, ring, start + stages, terms);
     }
     else
     {
@@ -674,7 +764,11 @@ extern "C" __global__ void TENON_CLUSTER __launch_bounds__(kThreads)
         if (HAS_MOMENTS)
             held = fetchMoments(p, share);
         Sums d = {};
+#if IS_GATED
+        multiplyShare(p, share, ring, start + stages, (Stored*)(start + kStart), d);
+#else
         multiplyShare(p, share, ring, d);
+#endif
         if (HAS_MOMENTS)
             readMoments(p, share, held, terms);
         keepSums(sums, d);
@@ -702,18 +796,18 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
                         "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, HAS_SECOND = {}, "
                         "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n"
-                        "constexpr int GROUPS = {}; // Of a row, whose moments are there.\n"
+                        "#define IS_GATED {}\nconstexpr int GROUPS = {}; // Of a row, whose moments are there.\n"
                         "constexpr bool HAS_MOMENTS = GROUPS > 0;\n",
         form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond,
         form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures,
-        form.groups);
+        form.isGated ? 1 : 0, form.groups);
     text += matrixText();
     text +=
         fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"
                     "{}#else\n{}{}#endif\n{}{}#else\n{}#endif\n",
             copyEngineText(), windowWalkText(), kEarlyMeasuresText, kEarlyEmulatedText,
-            warpgroupProductText(form.type, tile.columns, true), kEarlyRingText, form.epilogue, kEarlyFinishText,
-            kEarlyElsewhereText);
+            warpgroupProductText(form.type, tile.columns, true, form.isGated), kEarlyRingText, form.epilogue,
+            kEarlyFinishText, kEarlyElsewhereText);
     return wholeText(text);
 }
 

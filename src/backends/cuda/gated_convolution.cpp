@@ -1,8 +1,10 @@
-// Convolution of single pixels with gated channels, channels last: by small tiles, or, of little depth, by thin tiles,
-// that multiply operands by their gates on the way into the products, or by a pass over the image and a product by the
-// library. All are tactics.
+// Convolution of single pixels with gated channels, channels last: by small tiles, by early ones, or, of little depth, by
+// thin tiles, that multiply operands by their gates on the way into the products, or by a pass over the image and a
+// product by the library. All are tactics.
 #include "layers/gated_convolution.h"
 #include "backends/cuda/cublas_lt.h"
+#include "backends/cuda/early_product.h"
+#include "backends/cuda/engine_product.h"
 #include "backends/cuda/matrix_text.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/small_step.h"
@@ -19,6 +21,7 @@ namespace
 constexpr size_t kGatedAlignment{256};
 constexpr int32_t kFirstScaled{kByColumns + 1}; //!< From here on tactics are the library's, behind a pass.
 constexpr int32_t kThinGated{64};               //!< By thin tiles.
+constexpr int32_t kFirstEarlyGated{65};         //!< From here on by early tiles.
 
 //! The image times its gate in scratch memory, and a product of that.
 class ScaledStep final : public CudaPrepared
@@ -80,22 +83,31 @@ class GatedConvolutionKernel final : public LayerKernel
         StepProduct const product = TENON_TRY(pixelProduct(shape, x, out));
         std::span<TensorArg const> const own = inputs.first(gateInput);
         int64_t const pixels = volumeOf({x.extents.begin() + 2, x.extents.end()});
-        SmallGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
+        ImageGate const gate{gateInput, pixels, inputs[gateInput].extents[0] == 1};
         if (tactic < kByColumns)
         {
             if (auto step = TENON_TRY(gatedProduct(device(), product, gate, isConstant(1), own, out, tactic)))
                 return step;
         }
-        bool const isThin = tactic == kThinGated;
-        int32_t const ofLibrary = isThin ? 0 : std::max(tactic - kFirstScaled, 0);
+        bool const isOfLibrary = tactic < kThinGated;
+        int32_t const ofLibrary = isOfLibrary ? std::max(tactic - kFirstScaled, 0) : 0;
         std::array<TensorArg, 2> const operands{x, inputs[gateInput]};
         auto pass = TENON_TRY(pointwiseStep(device(), Expr::input(0) * Expr::input(1), operands, x));
         auto whole = TENON_TRY(libraryProduct(device(), product, own, out, ofLibrary));
         auto const bytes = static_cast<size_t>(tenon::bytesOf(x.dtype, volumeOf(x.extents)));
         std::shared_ptr<Prepared const> scaled =
             std::make_shared<ScaledStep>(std::move(pass), std::move(whole), bytes, gateInput);
-        if (!isThin)
+        if (isOfLibrary)
             return scaled;
+        if (tactic >= kFirstEarlyGated)
+        {
+            bool const isWhole =
+                stepsOfKernel(product.epilogue, own, out).steps.size() == product.epilogue.steps.size();
+            if (!isWhole || !isForEngine(device().model(), ltShapeOf(product.shape), out.dtype))
+                return scaled;
+            return earlyGated(device(), {{product}, product.epilogue, std::move(scaled)}, gate,
+                {isConstant(1), isConstant(2)}, own, out, tactic - kFirstEarlyGated);
+        }
         bool const isThere = isConstant(1) && (!shape.hasBias || isConstant(2));
         return gatedThinProduct(device(), product, gate, isThere, own, out, std::move(scaled));
     }
@@ -110,9 +122,23 @@ std::vector<int32_t> gatedTactics(Problem const& problem, std::vector<int64_t> c
     std::vector<int32_t> tactics = smallTactics({in[0] * pixels, maps, in[1]}, major, problem.output().dtype);
     std::erase_if(tactics, [&](int32_t tactic) {
         SmallTile const tile = smallTileAt(tactic);
-        return !SmallGate{0, pixels, false}.isFor(tile)
+        return !ImageGate{0, pixels, false}.isFor(tile)
             || !isTileFor(major, shared, tile, problem.output().dtype, true);
     });
+    return tactics;
+}
+
+//! Tactics of early tiles, where weights are there before the kernel before has ended.
+std::vector<int32_t> earlyGatedTactics(
+    Problem const& problem, std::vector<int64_t> const& in, GatedConvolution const& layer)
+{
+    int64_t const pixels = volumeOf({in.begin() + 2, in.end()});
+    ProductShape const matrices{.rows = in[0] * pixels, .columns = layer.product.nbOutputMaps, .depth = in[1]};
+    if (!engineRefusal(problem).empty() || problem.constant(1) == nullptr || matrices.columns % kEngineGrain != 0
+        || matrices.depth % kEngineGrain != 0)
+        return {};
+    std::vector<int32_t> tactics = earlyConvolutionTactics(matrices);
+    std::erase_if(tactics, [&](int32_t tactic) { return !isEarlyGated({0, pixels, false}, matrices, tactic); });
     return tactics;
 }
 
@@ -138,6 +164,11 @@ std::variant<std::vector<Offer>, Refusal> offersOfGated(Problem const& problem)
         && isGatedThin(majorOf(*problem.target), problem.output().dtype, in[1], layer.product.nbOutputMaps))
         offers.push_back(rowsOffer(
             problem, Layout::kChannelsLast, costOf(problem, products / kFaster, bytesOf(problem)), kThinGated));
+    for (int32_t const tactic : earlyGatedTactics(problem, in, layer))
+    {
+        double const cost = costOf(problem, products / kFaster, bytesOf(problem)) + 0.01 * tactic;
+        offers.push_back(rowsOffer(problem, Layout::kChannelsLast, cost, kFirstEarlyGated + tactic));
+    }
     double const pass =
         costOf(problem, 0.0, 2.0 * static_cast<double>(tenon::bytesOf(problem.output().dtype, volumeOf(in))));
     int32_t const libraryTactics = cublasLt() ? kLtTactics : 1;

@@ -45,7 +45,7 @@ struct SmallCase
     float alpha;
     bool isConstantB;
     std::optional<SmallWindow> window; //!< Rows are windows.
-    std::optional<SmallGate> gate;
+    std::optional<ImageGate> gate;
 };
 
 SmallTilesParams smallParams(LtShape const& shape, SmallCase const& of, SmallTile const& tile)
@@ -231,7 +231,7 @@ Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, S
 }
 
 Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+    ImageGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     SmallTile const tile = TENON_TRY(smallTileOf(tactic));
     LtShape const shape = ltShapeOf(product.shape);

@@ -45,21 +45,26 @@ Result<std::shared_ptr<Prepared const>> smallProduct(CudaDevice const& device, S
     bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! Factors of a left operand whose rows are pixels of images.
-struct SmallGate
+struct ImageGate
 {
     size_t input;   //!< Of the step.
     int64_t pixels; //!< Of an image.
     bool isOfAll;   //!< One for all images.
 
+    //! The most images that so many rows are of.
+    int64_t imagesOf(int64_t rows) const noexcept
+    {
+        return (rows - 2) / pixels + 2;
+    }
     //! Whether a tile has no more images than it holds gates for.
     bool isFor(SmallTile const& tile) const noexcept
     {
-        return pixels > 0 && (tile.rows - 2) / pixels + 2 <= SmallTile::kGateRows;
+        return pixels > 0 && imagesOf(tile.rows) <= SmallTile::kGateRows;
     }
 };
 //! By tiles, operands gated; null where extents or the GPU are others than for the tactic.
 Result<std::shared_ptr<Prepared const>> gatedProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
+    ImageGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! The first steps of an epilogue that read nothing, or tensors that lie as the result does.
 Epilogue ownSteps(Epilogue const& whole, std::span<TensorArg const> inputs, TensorArg const& out);

@@ -90,7 +90,7 @@ struct ThinCase
 {
     ProductShape matrices;
     bool isConstantB;
-    std::optional<SmallGate> gate;
+    std::optional<ImageGate> gate;
     Epilogue own;
     std::shared_ptr<Prepared const> otherwise;
 };
@@ -192,7 +192,7 @@ bool isGatedThin(int32_t major, DType type, int64_t depth, int64_t columns)
 }
 
 Result<std::shared_ptr<Prepared const>> gatedThinProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
+    ImageGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
     std::shared_ptr<Prepared const> otherwise)
 {
     ProductShape const matrices = ltShapeOf(product.shape).matrices;

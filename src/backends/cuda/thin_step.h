@@ -14,7 +14,7 @@ bool isGatedThin(int32_t major, DType type, int64_t depth, int64_t columns);
 //! `otherwise`, which makes the same, where extents or the GPU are others than for the tactic, and for addresses that
 //! are no multiples of 16.
 Result<std::shared_ptr<Prepared const>> gatedThinProduct(CudaDevice const& device, StepProduct const& product,
-    SmallGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
+    ImageGate const& gate, bool isConstantB, std::span<TensorArg const> inputs, TensorArg const& out,
     std::shared_ptr<Prepared const> otherwise);
 
 } // namespace tenon::cuda
