@@ -190,7 +190,20 @@ class Narrower
             return false;
         if (isProduct(*node.layer))
             return std::ranges::all_of(node.inputs, [&](ValueId value) { return value == kNone || isFactor(value); });
-        return isTame(node) && follows(node);
+        return isEmbedding(node) || (isTame(node) && follows(node));
+    }
+
+    //! Long rows of a table of weights, which are to a network what a product of its weights is. Short ones may be
+    //! coordinates, or times, which need float32's digits.
+    bool isEmbedding(Node const& node) const
+    {
+        constexpr int64_t kLongRow{64};
+        constexpr int32_t kStepsToAngles{6};
+        auto const* const gather = as<Gather>(*node.layer);
+        Constant const* const table = gather == nullptr ? nullptr : mGraph.constantOf(node.input(0));
+        return table != nullptr && gather->mode == nvinfer1::GatherMode::kDEFAULT && gather->gatherAxis == 0
+            && table->extents.size() == 2 && table->extents.back() >= kLongRow && isFactor(node.input(0))
+            && !isAngle(node.output(), kStepsToAngles);
     }
 
     //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond

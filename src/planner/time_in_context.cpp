@@ -26,7 +26,7 @@ constexpr double kLongRun{2000.0};   //!< Microseconds: what is shorter runs sev
 constexpr size_t kMaxPasses{16};     //!< So many times.
 constexpr size_t kRounds{2};         //!< What is best for a kind depends on what others run by.
 constexpr size_t kMaxTrials{64};     //!< In a round.
-constexpr size_t kMaxOfKind{6};
+constexpr size_t kMaxOfKind{8};
 constexpr double kAllTrials{3e6}; //!< Microseconds of the device's for all of them.
 constexpr size_t kLeastTrials{4};
 

@@ -10,7 +10,8 @@ namespace
 {
 using nvinfer1::MatrixOperation;
 
-constexpr int64_t kEarlyTactics{12};
+constexpr int64_t kSomeTiles{12};
+constexpr int64_t kAllTiles{31};
 
 class EarlyProducts : public CudaKernels
 {
@@ -28,7 +29,7 @@ struct EarlyCase
     bool isBiasConstant{true};
 };
 
-void expectEarly(EarlyCase const& of)
+void expectEarly(EarlyCase const& of, int64_t tiles = kSomeTiles)
 {
     std::string const trace = fmt::format("{} x {} x {}, {}, {} steps", of.rows, of.columns, of.depth,
         of.order == MatrixOperation::kTRANSPOSE ? "columns" : "rows", of.steps.size());
@@ -46,7 +47,7 @@ void expectEarly(EarlyCase const& of)
     std::vector<Operand> operands{input(real({of.rows, of.depth})), weight(real(b)), of.hasBias ? bias : absent()};
     for (int32_t i = 0; i < layer.epilogue.extraInputs(); ++i)
         operands.push_back(input(real({of.rows, of.columns})));
-    std::vector<Offer> const offers = tacticsOf("early tiles", kEarlyTactics, operands.size(), Layout::kLinear);
+    std::vector<Offer> const offers = tacticsOf("early tiles", tiles, operands.size(), Layout::kLinear);
     expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, sumTolerance(of.type));
 }
 } // namespace
@@ -60,6 +61,11 @@ TEST_F(EarlyProducts, rowsAndEdges)
     expectEarly({130, 264, 8, MatrixOperation::kTRANSPOSE, false});
     expectEarly({33, 136, 200, MatrixOperation::kTRANSPOSE, true, {}, DType::kBF16});
     expectEarly({40, 64, 72, MatrixOperation::kNONE, true, {}, DType::kHALF, false});
+}
+
+TEST_F(EarlyProducts, tilesOfAllSizes)
+{
+    expectEarly({197, 1032, 200, MatrixOperation::kNONE, true, {{EpilogueKind::kAdd}}}, kAllTiles);
 }
 
 //! More steps than stages, for a block and for the parts of a cluster; some parts have none.

@@ -86,6 +86,42 @@ output %r
     EXPECT_EQ(narrowed(kText), normalForm(kText));
 }
 
+//! Tables of weights with long rows, and the norm behind them; short rows may be coordinates, and of angles digits count.
+TEST(Narrow, embeddings)
+{
+    EXPECT_EQ(narrowed(R"(
+input %i : int64[N,16]
+const %w : float32[100,64] = random(1)
+const %p : float32[1,16,64] = random(2)
+%e = Gather(%w, %i) {GatherAxis=0}
+%s = ElementWise(%e, %p) {Operation=0}
+output %s
+)"),
+        normalForm(R"(
+input %i : int64[N,16]
+const %w : float16[100,64] = random(1)
+const %p : float16[1,16,64] = random(2)
+%e = Gather(%w, %i) {GatherAxis=0}
+%s = ElementWise(%e, %p) {Operation=0}
+%y = Cast(%s) {ToType=0}
+output %y
+)"));
+    for (std::string_view const kept : {R"(
+input %i : int64[N,16]
+const %w : float32[100,63] = random(1)
+%e = Gather(%w, %i) {GatherAxis=0}
+output %e
+)",
+             R"(
+input %i : int64[N,16]
+const %w : float32[100,64] = random(1)
+%e = Gather(%w, %i) {GatherAxis=0}
+%s = Unary(%e) {Operation=6}
+output %s
+)"})
+        EXPECT_EQ(narrowed(kept), normalForm(kept));
+}
+
 TEST(Narrow, exponentialsPowersAndSquaresStayInFloat32)
 {
     for (std::string const layer : {"Unary(%m) {Operation=0}", "ElementWise(%m, %m) {Operation=1}",

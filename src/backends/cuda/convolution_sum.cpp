@@ -96,7 +96,7 @@ struct EarlyTiles
     }
     static std::vector<int32_t> tactics(ProductShape const& matrices)
     {
-        return earlyConvolutionTactics(matrices);
+        return plainEarlyTactics(matrices);
     }
 };
 

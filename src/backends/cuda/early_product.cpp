@@ -29,12 +29,28 @@ constexpr std::array kEarlyTiles{
     EarlyTile{64, 32, 4},
     EarlyTile{64, 48, 4},
     EarlyTile{64, 64, 4},
-    EarlyTile{128, 128, 1}, // From here on of convolutions alone.
+    EarlyTile{128, 128, 1},
     EarlyTile{128, 64, 2},
     EarlyTile{128, 128, 2},
     EarlyTile{128, 64, 4},
     EarlyTile{128, 128, 4},
+    EarlyTile{64, 24, 4},
+    EarlyTile{64, 96, 2},
+    EarlyTile{64, 96, 4},
+    EarlyTile{128, 48, 2},
+    EarlyTile{128, 48, 4},
+    EarlyTile{128, 96, 1},
+    EarlyTile{128, 96, 2},
+    EarlyTile{128, 96, 4},
+    EarlyTile{64, 24, 8}, // Clusters of eight are what every GPU of this kind takes.
+    EarlyTile{64, 48, 8},
+    EarlyTile{64, 64, 8},
+    EarlyTile{128, 48, 8},
+    EarlyTile{128, 64, 8},
+    EarlyTile{128, 96, 8},
 };
+static_assert(kEarlyTiles.size() <= kMaxEarlyTactics);
+
 //! What of a step does not depend on addresses.
 struct EarlyCode
 {
@@ -235,12 +251,12 @@ Result<std::shared_ptr<Prepared const>> earlyStep(CudaDevice const& device, Engi
 
 //! Of each number of parts the few that come nearest to a block for each multiprocessor. `measures`: of those that
 //! leave moments behind.
-std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, size_t tiles, bool measures = false)
+std::vector<int32_t> tacticsOfTiles(ProductShape const& matrices, bool measures = false)
 {
     constexpr double kMultiprocessors{132.0}; // Of Hopper's.
     constexpr size_t kOfParts{3};
     std::map<int, std::vector<std::pair<double, int32_t>>> byParts;
-    for (int32_t i = 0; i < static_cast<int32_t>(tiles); ++i)
+    for (int32_t i = 0; i < static_cast<int32_t>(kEarlyTiles.size()); ++i)
     {
         EarlyTile const& tile = kEarlyTiles[static_cast<size_t>(i)];
         auto const blocks = static_cast<double>(earlyBlocks(tile, matrices));
@@ -316,22 +332,17 @@ Result<std::shared_ptr<Prepared const>> earlyGated(CudaDevice const& device, Eng
 
 std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices)
 {
-    return tacticsOfTiles(matrices, kEarlyTactics);
+    return tacticsOfTiles(matrices);
 }
 
 std::vector<int32_t> measuringTactics(ProductShape const& matrices)
 {
-    return tacticsOfTiles(matrices, kEarlyTactics, true);
-}
-
-std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices)
-{
-    return tacticsOfTiles(matrices, kEarlyTiles.size());
+    return tacticsOfTiles(matrices, true);
 }
 
 std::vector<int32_t> wholeDepthTactics(ProductShape const& matrices)
 {
-    std::vector<int32_t> tactics = tacticsOfTiles(matrices, kEarlyTactics);
+    std::vector<int32_t> tactics = tacticsOfTiles(matrices);
     std::erase_if(tactics, [](int32_t tactic) { return kEarlyTiles[static_cast<size_t>(tactic)].parts != 1; });
     return tactics;
 }
@@ -404,8 +415,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyProduct(Problem const& pr
         return refuse(kName, std::move(reason));
     if (matrices.rows < kLeastRows)
         return refuse(kName, fmt::format("takes {} rows and more", kLeastRows));
-    std::vector<int32_t> const tactics =
-        matrices.rows > kMaxRows ? std::vector<int32_t>{} : tacticsOfTiles(matrices, kEarlyTactics);
+    std::vector<int32_t> const tactics = matrices.rows > kMaxRows ? std::vector<int32_t>{} : tacticsOfTiles(matrices);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kLinear, matrices, tactics);
@@ -426,7 +436,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfEarlyConvolution(Problem const
     if (!windows || out.extents[1] % kEngineGrain != 0)
         return refuse(kName, "takes windows of two axes over channels by 64, single pixels' by 8");
     ProductShape const matrices = ltShapeOf(windows->product(layer, out).shape).matrices;
-    std::vector<int32_t> const tactics = earlyConvolutionTactics(matrices);
+    std::vector<int32_t> const tactics = plainEarlyTactics(matrices);
     if (tactics.empty())
         return refuse(kName, "more rows fill the GPU by larger tiles");
     return offersOfTiles(problem, Layout::kChannelsLast, matrices, tactics);

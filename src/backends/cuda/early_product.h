@@ -9,7 +9,7 @@
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kEarlyTactics{12}; //!< How results of products are tiled.
+inline constexpr int32_t kMaxEarlyTactics{64}; //!< Ways to tile results have numbers below.
 
 //! Which operands no kernel of a run writes.
 struct WeightsThere
@@ -49,9 +49,7 @@ bool isEarlyGated(ImageGate const& gate, ProductShape const& matrices, int32_t t
 Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
     std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
-//! Tactics of convolutions that are worth a trial; none: more rows fill the GPU by larger tiles.
-std::vector<int32_t> earlyConvolutionTactics(ProductShape const& matrices);
-//! Tactics that are worth a trial.
+//! Tactics that are worth a trial; none: more rows fill the GPU by larger tiles.
 std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices);
 //! Those of tiles that have whole groups of columns, whose moments they leave behind.
 std::vector<int32_t> measuringTactics(ProductShape const& matrices);

@@ -137,7 +137,7 @@ std::vector<int32_t> earlyGatedTactics(
     if (!engineRefusal(problem).empty() || problem.constant(1) == nullptr || matrices.columns % kEngineGrain != 0
         || matrices.depth % kEngineGrain != 0)
         return {};
-    std::vector<int32_t> tactics = earlyConvolutionTactics(matrices);
+    std::vector<int32_t> tactics = plainEarlyTactics(matrices);
     std::erase_if(tactics, [&](int32_t tactic) { return !isEarlyGated({0, pixels, false}, matrices, tactic); });
     return tactics;
 }

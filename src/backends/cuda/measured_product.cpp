@@ -14,7 +14,7 @@ namespace tenon::cuda
 namespace
 {
 static_assert(MeasuredProduct::kExtra == static_cast<int32_t>(kFirstExtra)); // As products have it.
-constexpr int32_t kFirstOther{kEarlyTactics}; //!< From here on tactics are the library's, between other kernels.
+constexpr int32_t kFirstOther{kMaxEarlyTactics}; //!< From here on tactics are the library's, between other kernels.
 
 TENON_DEVICE_STRUCT(MomentsParams, unsigned const* stop; void const* x; void* moments; unsigned long long count;
                     unsigned long long rows; unsigned long long columns;);

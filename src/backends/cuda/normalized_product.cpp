@@ -12,7 +12,7 @@ namespace tenon::cuda
 
 namespace
 {
-constexpr int32_t kFirstSeparate{kEarlyTactics}; //!< From here on tactics are the library's, behind a norm.
+constexpr int32_t kFirstSeparate{kMaxEarlyTactics}; //!< From here on tactics are the library's, behind a norm.
 
 class NormalizedProductKernel final : public EngineProductKernel
 {
