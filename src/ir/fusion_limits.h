@@ -12,19 +12,20 @@ namespace tenon
 //! Default-made: nothing is fused that a device must have a kernel for.
 struct FusionLimits
 {
-    size_t epilogueSteps{0};   //!< That one convolution or matrix product applies to what it writes.
-    TypeSet epilogueTypes;     //!< Of what it writes.
-    TypeSet attentionTypes;    //!< Of q, k and v.
-    TypeSet gateTypes;         //!< Of images whose channels are multiplied by a gate.
-    int64_t gateChannels{0};   //!< Of which one kernel makes a gate at most; 0: the device has no such kernels.
-    TypeSet imageTypes;        //!< That first convolutions, of images with few channels, give with what is around them.
-    int64_t imageChannels{0};  //!< At most of these images,
-    int64_t imageWindow{0};    //!< of a window's extents,
-    int64_t imageStride{0};    //!< of strides, whose last one is even,
-    int64_t imagePool{0};      //!< and of extents and strides of a pooling behind.
-    TypeSet normalizedTypes;   //!< Of rows whose norm is part of the product that reads them.
-    int64_t normalizedRows{0}; //!< Of which one kernel does both at most; 0: the device has no such kernels.
-    int64_t measuredRows{0};   //!< The same where a product before has measured them,
+    size_t epilogueSteps{0};  //!< That one convolution or matrix product applies to what it writes.
+    TypeSet epilogueTypes;    //!< Of what it writes.
+    TypeSet attentionTypes;   //!< Of q, k and v.
+    TypeSet gateTypes;        //!< Of images whose channels are multiplied by a gate.
+    int64_t gateChannels{0};  //!< Of which one kernel makes a gate at most; 0: the device has no such kernels.
+    TypeSet imageTypes;       //!< That first convolutions, of images with few channels, give with what is around them.
+    int64_t imageChannels{0}; //!< At most of these images,
+    int64_t imageWindow{0};   //!< of a window's extents,
+    int64_t imageStride{0};   //!< of strides, whose last one is even,
+    int64_t imagePool{0};     //!< and of extents and strides of a pooling behind.
+    int64_t imagePatch{0};    //!< Or windows side by side, as wide as a multiple of this; 0: the device has no kernels.
+    TypeSet normalizedTypes;  //!< Of rows whose norm is part of the product that reads them.
+    int64_t normalizedRows{0};  //!< Of which one kernel does both at most; 0: the device has no such kernels.
+    int64_t measuredRows{0};    //!< The same where a product before has measured them,
     int64_t measuredColumns{0}; //!< and so many columns of either at most.
     int64_t leastNormalizedRows{1};
     int64_t normalizedDepth{1};    //!< It takes depths that are multiples of this,

@@ -24,6 +24,23 @@ bool isOfImage(Graph const& graph, Node const& node, Convolution const& conv, Fu
     return isSmall && window.stride[1] % 2 == 0 && conv.nbGroups == 1 && conv.epilogue.extraInputs() == 0;
 }
 
+//! Whether windows lie side by side, as at the entry of vision transformers, and the device has a kernel for that.
+bool isOfPatches(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
+{
+    Window const window = conv.window();
+    std::optional<int64_t> const channels = graph.typeOf(node.input(0)).shape[1].constant();
+    if (!limits.imageTypes.has(graph.typeOf(node.output()).dtype) || limits.imagePatch == 0 || !channels
+        || *channels > limits.imageChannels || window.rank() != 2 || window.size[1] % limits.imagePatch != 0
+        || conv.nbGroups != 1 || conv.epilogue.extraInputs() != 0
+        || window.mode != nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN)
+        return false;
+    for (size_t axis = 0; axis < window.rank(); ++axis)
+        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || window.pre[axis] != 0
+            || window.post[axis] > 0)
+            return false;
+    return true;
+}
+
 bool isPoolOfImage(Pooling const& pooling, FusionLimits const& limits)
 {
     Window const window = pooling.window();
@@ -38,7 +55,7 @@ Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& 
     auto const* const conv = as<Convolution>(*node.layer);
     Node const* const cast = conv == nullptr ? nullptr : graph.producerOf<Cast>(node.input(0));
     if (cast == nullptr || graph.typeOf(cast->input(0)).dtype != DType::kFLOAT
-        || !isOfImage(graph, node, *conv, limits))
+        || (!isOfImage(graph, node, *conv, limits) && !isOfPatches(graph, node, *conv, limits)))
         return skip();
     if (!isReadOnce(graph, node.input(0)))
         return skip("another layer reads the rounded image");

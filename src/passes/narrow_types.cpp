@@ -201,9 +201,9 @@ class Narrower
         constexpr int32_t kStepsToAngles{6};
         auto const* const gather = as<Gather>(*node.layer);
         Constant const* const table = gather == nullptr ? nullptr : mGraph.constantOf(node.input(0));
-        return table != nullptr && gather->mode == nvinfer1::GatherMode::kDEFAULT && gather->gatherAxis == 0
-            && table->extents.size() == 2 && table->extents.back() >= kLongRow && isFactor(node.input(0))
-            && !isAngle(node.output(), kStepsToAngles);
+        return table != nullptr && !isReplaceable(*table) // Else each run would round all of it.
+            && gather->mode == nvinfer1::GatherMode::kDEFAULT && gather->gatherAxis == 0 && table->extents.size() == 2
+            && table->extents.back() >= kLongRow && isFactor(node.input(0)) && !isAngle(node.output(), kStepsToAngles);
     }
 
     //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond

@@ -58,8 +58,8 @@ class Lines
     uint8_t* mTo;
 };
 
-//! Weights times the scale of their row, and what columns come to by that. Whole networks' weights go through here:
-//! line by line, as floats, whose products are those of exact numbers rounded once.
+//! Weights times the scale of their row, and what columns come to by that. Whole networks' weights go through here, so
+//! that it is done line by line, in floats.
 class FoldedColumns
 {
   public:
@@ -86,6 +86,8 @@ class FoldedColumns
     {
         Lines const lines{matrix.dtype, matrix.data, to};
         size_t const length = mIsTransposed ? mScale.size() : mColumns.size();
+        if (length == 0)
+            return;
         std::vector<float> weights(length);
         std::vector<float> scaled(length);
         std::vector<float> stored(length);
@@ -95,17 +97,19 @@ class FoldedColumns
             lines.read(line * length, weights);
             for (size_t i = 0; i < length; ++i)
                 scaled[i] = weights[i] * mScale[mIsTransposed ? i : line];
+            mIsTooLarge =
+                mIsTooLarge || (matrix.dtype != DType::kFLOAT && halfRangeOf(matrix.dtype, scaled).hasTooLarge);
             lines.write(line * length, scaled, stored);
             if (mIsTransposed)
             {
                 Column column = mColumns[line];
                 for (size_t i = 0; i < length; ++i)
-                    add(column, weights[i], i, scaled[i], stored[i]);
+                    add(column, weights[i], i, stored[i]);
                 mColumns[line] = column;
             }
             else
                 for (size_t i = 0; i < length; ++i)
-                    add(mColumns[i], weights[i], line, scaled[i], stored[i]);
+                    add(mColumns[i], weights[i], line, stored[i]);
         }
     }
 
@@ -113,10 +117,16 @@ class FoldedColumns
     {
         return mColumns;
     }
+    //! Of a finite number that the type has none for.
+    bool isTooLarge() const noexcept
+    {
+        return mIsTooLarge;
+    }
 
   private:
-    void add(Column& column, double weight, size_t row, double exact, double stored) const
+    void add(Column& column, double weight, size_t row, double stored) const
     {
+        double const exact = weight * static_cast<double>(mScale[row]);
         column.sum += stored;
         column.shifted += weight * mShift[row];
         column.squares += exact * exact;
@@ -127,6 +137,7 @@ class FoldedColumns
     std::vector<double> mShift;
     std::vector<Column> mColumns;
     bool mIsTransposed;
+    bool mIsTooLarge{false};
 };
 } // namespace
 
@@ -198,7 +209,7 @@ FoldedWeights foldedTerms(
     std::shared_ptr<Constant const> weights =
         makeConstantBy(matrix.dtype, matrix.extents, [&](void* memory) { folded.fold(matrix, memory); });
     double const unit = unitOf(matrix.dtype);
-    bool isInRange{true};
+    bool isInRange = !folded.isTooLarge();
     HostTensor ofBias{matrix.dtype, {columns}};
     HostTensor ofSums{DType::kFLOAT, {columns}};
     HostTensor const before = bias == nullptr ? ofBias : HostTensor::fromConstant(*bias);

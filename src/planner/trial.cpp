@@ -6,6 +6,12 @@
 namespace tenon::planner
 {
 
+namespace
+{
+//! Goes up where the number of a tactic comes to mean another kernel: times of before are those of other kernels.
+constexpr int64_t kTacticsVersion{2};
+} // namespace
+
 void KeyWriter::add(std::string_view text)
 {
     mKey += text;
@@ -44,6 +50,7 @@ bool Trials::isDataDependent(Node const& node) const
 std::string Trials::keyOf(Node const& node, Offer const& offer) const
 {
     KeyWriter key;
+    key.add(kTacticsVersion);
     key.add(node.layer->name());
     Bytes const fields = node.layer->stored();
     key.add({reinterpret_cast<char const*>(fields.data()), fields.size()});

@@ -39,6 +39,13 @@ inline HostTensor columnSums(HostTensor const& matrix, int64_t columns, bool isT
 }
 
 //! All tactics of a candidate, whatever the build would find worth a trial.
+//! Tactics of layers around norms: tiles, of which the first ones stand for all in most cases (each is a kernel that is
+//! compiled), and the library between other kernels.
+inline constexpr int64_t kSomeTiles{12};
+inline constexpr int64_t kOtherTiles[]{18, 22, 25, 30}; //!< Of the others the widest, and clusters of eight.
+inline constexpr int64_t kFirstLibrary{64};
+inline constexpr int64_t kLibraries{8};
+
 inline std::vector<Offer> tacticsOf(std::string const& candidate, int64_t count, size_t inputs, Layout layout)
 {
     std::vector<Offer> offers;
@@ -51,6 +58,22 @@ inline std::vector<Offer> tacticsOf(std::string const& candidate, int64_t count,
         offer.tactic = tactic;
         offers.push_back(std::move(offer));
     }
+    return offers;
+}
+
+//! The first tiles, and the library.
+inline std::vector<Offer> tacticsAroundNorms(std::string const& candidate, size_t inputs)
+{
+    std::vector<Offer> offers = tacticsOf(candidate, kFirstLibrary + kLibraries, inputs, Layout::kLinear);
+    std::erase_if(
+        offers, [](Offer const& offer) { return offer.tactic >= kSomeTiles && offer.tactic < kFirstLibrary; });
+    return offers;
+}
+//! Some of the other tiles.
+inline std::vector<Offer> otherTiles(std::string const& candidate, size_t inputs)
+{
+    std::vector<Offer> offers = tacticsOf(candidate, kFirstLibrary, inputs, Layout::kLinear);
+    std::erase_if(offers, [](Offer const& offer) { return std::ranges::count(kOtherTiles, offer.tactic) == 0; });
     return offers;
 }
 

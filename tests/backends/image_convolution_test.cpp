@@ -105,6 +105,27 @@ TEST_F(ImageConvolutions, ofAllForms)
     expectImages({{2, 3, 37, 45}, 61, {5, 5}, {3, 2}, {2, 2}, {2, 2}, {relu}, 0, 0, true, false});
 }
 
+//! Windows side by side: rows of images whose addresses are odd, columns that are in no window, one channel.
+TEST_F(ImageConvolutions, ofPatches)
+{
+    auto const expectPatches = [](ImageCase const& of, DType from, DType type) {
+        SCOPED_TRACE(fmt::format("{} from {}, {} maps", nameOf(type), nameOf(from), of.maps));
+        std::vector<Operand> operands{input(randomTensor(of.x, -1.0, 1.0, from)),
+            weight(randomTensor({of.maps, of.x[1], of.window.d[0], of.window.d[1]}, -0.5, 0.5, type)),
+            of.hasBias ? weight(randomTensor({of.maps}, -1.0, 1.0, type)) : absent()};
+        Tolerance const tolerance = type == DType::kHALF ? Tolerance{2e-2, 2e-3} : Tolerance{1.5e-1, 1.6e-2};
+        Offer offer = offersFor(operands.size()).front();
+        offer.candidate = "patches";
+        expectOffers(makeLayer(layerOf(of)), operands, {offer}, tolerance);
+        if (from == type)
+            expectOffers(makeLayer(Convolution{layerOf(of).product}), operands, {offer}, tolerance);
+    };
+    EpilogueStep const relu{EpilogueKind::kRelu};
+    expectPatches({{2, 3, 32, 48}, 24, {16, 16}, {16, 16}, {0, 0}, {0, 0}}, DType::kFLOAT, DType::kHALF);
+    expectPatches({{1, 3, 21, 35}, 16, {4, 8}, {4, 8}, {0, 0}, {0, 0}, {relu}}, DType::kFLOAT, DType::kBF16);
+    expectPatches({{3, 1, 9, 26}, 8, {1, 24}, {1, 24}, {0, 0}, {0, 0}, {}, 0, 0, false}, DType::kHALF, DType::kHALF);
+}
+
 //! An infinite pixel is in its windows' results alone.
 TEST_F(ImageConvolutions, infinitePixels)
 {

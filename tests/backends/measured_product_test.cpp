@@ -10,8 +10,7 @@ namespace
 {
 using nvinfer1::MatrixOperation;
 
-constexpr int64_t kMeasuredTactics{12 + 8};
-constexpr int64_t kFew[]{1, 8, 12}; //!< Of each kind one: a tile, shared ones, the library's.
+constexpr int64_t kFew[]{1, 8, kFirstLibrary}; //!< Of each kind one: a tile, shared ones, the library's.
 constexpr int64_t kGroup{MeasuredProduct::kGroup};
 
 class MeasuredProducts : public CudaKernels
@@ -30,7 +29,8 @@ struct MeasuredCase
     bool hasShift{true};
     MatrixOperation order{MatrixOperation::kNONE};
     std::vector<EpilogueStep> steps{};
-    std::vector<int64_t> tactics{}; //!< None: all.
+    std::vector<int64_t> tactics{}; //!< None: some of each kind.
+    bool isByOtherTiles{false};
 };
 
 //! As another such product leaves them behind.
@@ -93,7 +93,8 @@ void expectMeasured(MeasuredCase const& of)
         operands.push_back(weight(randomTensor(row, 0.5, 1.5, of.type)));
         operands.push_back(of.hasShift ? weight(randomTensor(row, -1.0, 1.0, of.type)) : absent());
     }
-    std::vector<Offer> offers = tacticsOf("measured tiles", kMeasuredTactics, operands.size(), Layout::kLinear);
+    std::vector<Offer> offers = of.isByOtherTiles ? otherTiles("measured tiles", operands.size())
+                                                  : tacticsAroundNorms("measured tiles", operands.size());
     for (Offer& offer : offers)
         offer.outputs.assign(layer.outputs(), Layout::kLinear);
     if (!of.tactics.empty())
@@ -102,6 +103,13 @@ void expectMeasured(MeasuredCase const& of)
     expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, tolerance);
 }
 } // namespace
+
+TEST_F(MeasuredProducts, byOtherTiles)
+{
+    MeasuredCase of{.x = {70, 1088}, .columns = 192, .normalized = NormalizedOperand::kRows, .measures = true};
+    of.isByOtherTiles = true;
+    expectMeasured(of);
+}
 
 TEST_F(MeasuredProducts, rowsAndEdges)
 {

@@ -10,8 +10,6 @@ namespace
 {
 using nvinfer1::MatrixOperation;
 
-constexpr int64_t kNormalizedTactics{12 + 8};
-
 class NormalizedProducts : public CudaKernels
 {
 };
@@ -25,6 +23,7 @@ struct NormalizedCase
     MatrixOperation order{MatrixOperation::kNONE};
     bool hasBias{true};
     std::vector<EpilogueStep> steps{};
+    bool isByOtherTiles{false};
 };
 
 void expectNormalized(NormalizedCase const& of)
@@ -43,12 +42,19 @@ void expectNormalized(NormalizedCase const& of)
     std::vector<Operand> operands{input(randomTensor(of.x, of.mean - 1.0, of.mean + 1.0, of.type)), weight(weights),
         of.hasBias ? weight(randomTensor({of.columns}, -1.0, 1.0, of.type)) : absent(),
         weight(columnSums(weights, of.columns, isTurned))};
-    std::vector<Offer> const offers =
-        tacticsOf("normalized tiles", kNormalizedTactics, operands.size(), Layout::kLinear);
+    std::vector<Offer> const offers = of.isByOtherTiles ? otherTiles("normalized tiles", operands.size())
+                                                        : tacticsAroundNorms("normalized tiles", operands.size());
     Tolerance const tolerance = of.type == DType::kHALF ? Tolerance{2e-3, 2e-3} : Tolerance{3e-2, 1.6e-2};
     expectOffers(makeLayer(std::move(layer)), std::move(operands), offers, tolerance);
 }
 } // namespace
+
+TEST_F(NormalizedProducts, byOtherTiles)
+{
+    NormalizedCase of{.x = {150, 320}, .columns = 200};
+    of.isByOtherTiles = true;
+    expectNormalized(of);
+}
 
 TEST_F(NormalizedProducts, rowsAndEdges)
 {

@@ -51,6 +51,27 @@ output %y
 )"};
 } // namespace
 
+TEST(ImageConvolutionRules, patchesAreRoundedByWhatCopiesThem)
+{
+    constexpr std::string_view kText{R"(
+input %x : float32[N,3,32,48]
+const %w : float16[8,3,4,16] = random(1)
+%h = Cast(%x) {{ToType=1}}
+%y = Convolution(%h, %w) {{NbOutputMaps=8, KernelSizeNd=(4,16), StrideNd=(4,16){}}}
+output %y
+)"};
+    std::string const plain = fmt::format(kText, "");
+    expectRewrite("fuse-image-cast", plain, R"(
+input %x : float32[N,3,32,48]
+const %w : float16[8,3,4,16] = random(1)
+%y = ImageConvolution(%x, %w) {product={NbOutputMaps=8, KernelSizeNd=(4,16), StrideNd=(4,16)}}
+output %y
+)");
+    expectUnchanged("fuse-image-cast", plain, FusionLimits{});
+    expectUnchanged("fuse-image-cast", fmt::format(kText, ", PrePadding=(4,0)"));
+    expectUnchanged("fuse-image-cast", fmt::format(kText, ", DilationNd=(2,1)"));
+}
+
 TEST(ImageConvolutionRules, convolutionRoundsItsImage)
 {
     expectRewrite("fuse-image-cast", castText(kImage, kStride), kRounded);

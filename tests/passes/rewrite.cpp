@@ -155,6 +155,7 @@ FusionLimits generousLimits()
         .imageWindow = 8,
         .imageStride = 4,
         .imagePool = 4,
+        .imagePatch = 8,
         .normalizedTypes = types,
         .normalizedRows = 256,
         .measuredRows = 256,

@@ -98,7 +98,8 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
 //! From this optimization level on, tactics are chosen by time on every device (docs/PLUGINS.md for custom layers).
 constexpr int32_t kTimedLevel{4};
 
-//! From this one on, runs of the network decide where kernels alone are nearly as fast, on devices with memory of their own.
+//! From this one on, runs of the network decide where kernels alone are nearly as fast, on devices with memory of
+//! their own.
 constexpr int32_t kContextLevel{3};
 
 //! TENON_TACTICS, else the level, else the custom of the device's kind.

@@ -137,6 +137,7 @@ Target targetOfModel(CudaModel const& model)
         target.fusion.imageWindow = 8;
         target.fusion.imageStride = 4;
         target.fusion.imagePool = 4;
+        target.fusion.imagePatch = 8;
     }
     if (model.major == 9) // Early and large tiles.
     {

@@ -151,7 +151,7 @@ Grid earlyGrid(EarlyTilesForm const& form, ProductShape const& matrices, int gat
     int64_t const steps = blocksOf(blocksOf(matrices.depth, EarlyTile::kDepth), tile.parts);
     int64_t const blocks = earlyBlocks(tile, matrices);
     bool const isOneEach = blocks <= multiprocessors;
-    int const shared = tile.sharedBytes(steps, form.normalized != NormalizedOperand::kNone) + gateBytes;
+    int const shared = tile.sharedBytes(steps, form.normalized != NormalizedOperand::kNone, gateBytes);
     return {.x = static_cast<unsigned>(isOneEach ? multiprocessors / tile.parts * tile.parts : blocks),
         .block = static_cast<unsigned>(tile.threads(form.findsMoments())),
         .sharedBytes = static_cast<unsigned>(isOneEach ? std::max(shared, kMoreThanAThird) : shared)};
@@ -197,7 +197,6 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
     params.stepsOfPart = static_cast<int>(blocksOf(params.steps, tile.parts));
     params.tilesDown = static_cast<int>(blocksOf(matrices.rows, tile.rows));
-    params.stages = tile.stages(params.stepsOfPart);
     params.areConstantTerms = constants.terms ? 1 : 0;
     params.alpha = product.alpha;
     if (windows)
@@ -220,6 +219,7 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         params.gatePitch = factors.pitch;
         params.gateBytes = factors.bytes;
     }
+    params.stages = tile.stages(params.stepsOfPart, factors.bytes);
     Grid const grid = earlyGrid(form, matrices, factors.bytes, device.model().multiprocessors);
     EarlyCode const code{.kernel = TENON_TRY(module.function("earlyTiles")),
         .grid = grid,

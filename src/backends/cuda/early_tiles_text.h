@@ -52,18 +52,20 @@ struct EarlyTile
         constexpr int kPad{8};
         return rows * (columns + kPad) * 4;
     }
-    //! As many as leave half a multiprocessor's shared memory to the next kernel, whose weights are fetched meanwhile.
-    constexpr int stages(int64_t steps) const noexcept
+    //! As many as leave, beside other bytes, half a multiprocessor's shared memory to the next kernel, whose weights are
+    //! fetched meanwhile.
+    constexpr int stages(int64_t steps, int beside) const noexcept
     {
-        constexpr int kShare{110 << 10};
-        return static_cast<int>(std::min<int64_t>(steps, std::clamp(kShare / stageBytes(), kMinStages, kMaxStages)));
+        int const share = (110 << 10) - beside;
+        return static_cast<int>(std::min<int64_t>(steps, std::clamp(share / stageBytes(), kMinStages, kMaxStages)));
     }
-    constexpr int sharedBytes(int64_t steps, bool normalizes) const noexcept
+    constexpr int sharedBytes(int64_t steps, bool normalizes, int beside) const noexcept
     {
         constexpr int kAlignment{1024};
         constexpr int kStart{1024}; // Barriers, and the bias of all columns.
         constexpr int kTerms{2048}; // What else belongs to columns and rows.
-        return kAlignment + kStart + (normalizes ? kTerms : 0) + std::max(stages(steps) * stageBytes(), sumBytes());
+        return kAlignment + kStart + (normalizes ? kTerms : 0) + beside
+            + std::max(stages(steps, beside) * stageBytes(), sumBytes());
     }
     //! Whether a block has whole groups of columns, whose moments it can leave behind.
     constexpr bool hasGroups() const noexcept

@@ -1,5 +1,5 @@
-// Convolution of single pixels with gated channels, channels last: by small tiles, by early ones, or, of little depth, by
-// thin tiles, that multiply operands by their gates on the way into the products, or by a pass over the image and a
+// Convolution of single pixels with gated channels, channels last: by small tiles, by early ones, or, of little depth,
+// by thin tiles, that multiply operands by their gates on the way into the products, or by a pass over the image and a
 // product by the library. All are tactics.
 #include "layers/gated_convolution.h"
 #include "backends/cuda/cublas_lt.h"

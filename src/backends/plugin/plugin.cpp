@@ -95,8 +95,8 @@ std::variant<std::vector<Offer>, Refusal> offerObject(Problem const& problem)
 std::variant<std::vector<Offer>, Refusal> offerCompiled(Problem const& problem)
 {
     if (!problem.fields<CustomLayer>().kernel)
-        return refuse("compiled", "the custom layer has an object and no kernel");
-    return offerPorts(problem, "compiled");
+        return refuse("compiled_plugin", "the custom layer has an object and no kernel");
+    return offerPorts(problem, "compiled_plugin");
 }
 
 //! Whose memory the work is done in, where a device has its own.
@@ -138,17 +138,23 @@ Result<KernelSpec> buildCompiled(Problem const& problem, Offer const&)
 }
 
 constexpr Candidate kCandidates[]{
-    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerCompiled, .build = buildCompiled},
+    {.layer = CustomLayer::kName, .name = "compiled_plugin", .offers = offerCompiled, .build = buildCompiled},
     {.layer = CustomLayer::kName, .name = "plugin", .offers = offerObject, .build = buildObject},
 };
 
 constexpr Candidate kCudaCandidates[]{
-    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerOnGpu<offerCompiled>, .build = buildCompiled},
+    {.layer = CustomLayer::kName,
+        .name = "compiled_plugin",
+        .offers = offerOnGpu<offerCompiled>,
+        .build = buildCompiled},
     {.layer = CustomLayer::kName, .name = "plugin", .offers = offerOnGpu<offerObject>, .build = buildObject},
 };
 
 constexpr Candidate kBesideCudaCandidates[]{
-    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerBesideGpu<offerCompiled>, .build = buildCompiled},
+    {.layer = CustomLayer::kName,
+        .name = "compiled_plugin",
+        .offers = offerBesideGpu<offerCompiled>,
+        .build = buildCompiled},
     {.layer = CustomLayer::kName, .name = "plugin", .offers = offerBesideGpu<offerObject>, .build = buildObject},
 };
 
