@@ -59,26 +59,17 @@ class ByteReader
     template <typename T>
     requires std::is_trivially_copyable_v<T> Result<Done> raw(T& value)
     {
-        if (left() < sizeof(T))
-            return badArgument("{} bytes are left where {} are needed", left(), sizeof(T));
-        std::memcpy(&value, mBytes.data() + mAt, sizeof(T));
-        mAt += sizeof(T);
-        return Done{};
+        return copy(&value, sizeof(T));
     }
-    Result<ByteView> take(uint64_t count)
-    {
-        if (left() < count)
-            return badArgument("{} bytes are left where {} are needed", left(), count);
-        ByteView const view = mBytes.subspan(mAt, count);
-        mAt += count;
-        return view;
-    }
+    Result<ByteView> take(uint64_t count);
     size_t left() const noexcept
     {
         return mBytes.size() - mAt;
     }
 
   private:
+    Result<Done> copy(void* to, size_t count);
+
     ByteView mBytes;
     size_t mAt{0};
 };

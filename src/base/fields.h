@@ -79,6 +79,20 @@ inline constexpr bool kIsArray{false};
 template <typename T, size_t N>
 inline constexpr bool kIsArray<std::array<T, N>>{true};
 
+// What is the same for all structs is compiled once (fields.cpp): there are hundreds of fields.
+
+//! A field as it is stored.
+struct StoredField
+{
+    int32_t id;
+    ByteReader bytes;
+};
+void storeField(ByteWriter& out, int32_t id, ByteWriter const& bytes);
+Result<StoredField> nextField(ByteReader& in);
+//! The error of `read`, or that a field that was read has bytes left.
+Result<Done> readToEnd(Result<Done> read, std::string_view name, ByteReader const& bytes);
+Result<Done> unknownField(int32_t id);
+
 template <HasFields S>
 void storeFields(ByteWriter& out, S const& value)
 {
@@ -86,9 +100,7 @@ void storeFields(ByteWriter& out, S const& value)
     forEachField<S>([&](auto const& f) {
         ByteWriter inner;
         store(inner, value.*f.member);
-        out.raw(f.id);
-        out.raw(static_cast<uint64_t>(inner.bytes().size()));
-        out.raw(ByteView{inner.bytes()});
+        storeField(out, f.id, inner);
     });
 }
 
@@ -99,25 +111,18 @@ Result<Done> loadFields(ByteReader& in, S& value, int32_t depth)
     TENON_TRY(in.raw(count));
     for (uint32_t i = 0; i < count; ++i)
     {
-        int32_t id{0};
-        uint64_t size{0};
-        TENON_TRY(in.raw(id));
-        TENON_TRY(in.raw(size));
-        ByteReader inner{TENON_TRY(in.take(size))};
+        StoredField stored = TENON_TRY(nextField(in));
         Result<Done> read{Done{}};
         bool known{false};
         forEachField<S>([&](auto const& f) {
-            if (f.id != id)
+            if (f.id != stored.id)
                 return;
             known = true;
-            read = load(inner, value.*f.member, depth + 1);
-            if (read && inner.left() != 0)
-                read = badArgument("field '{}' has {} bytes too many", f.name, inner.left());
+            read = readToEnd(load(stored.bytes, value.*f.member, depth + 1), f.name, stored.bytes);
         });
-        if (!read)
-            return std::move(read).error();
         if (!known)
-            return badArgument("unknown field id {}", id);
+            return unknownField(stored.id);
+        TENON_TRY(std::move(read));
     }
     return Done{};
 }

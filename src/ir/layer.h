@@ -129,6 +129,16 @@ using LayerPtr = std::shared_ptr<Layer const>;
 //! Value of an expression on tensors, with broadcasting; in double and exact integers.
 Result<HostTensor> evaluate(Expr const& expr, HostTensors const& in);
 
+// What the classes below have in common is compiled once: there is one of them for each kind of layer.
+
+//! The one output of a layer that has no more.
+Result<std::vector<TensorType>> onlyOutput(Result<TensorType> type);
+//! None for contents of which there are too many to compute with.
+std::optional<Shape> contentsWithin(std::optional<Shape> known);
+std::vector<Expr> inputExprs(int32_t count);
+Result<std::vector<HostTensor>> evaluateBody(
+    std::optional<Expr> const& body, HostTensors const& in, std::string_view kind);
+
 template <typename L>
 class LayerOf final : public Layer
 {
@@ -156,18 +166,14 @@ class LayerOf final : public Layer
     Result<std::vector<TensorType>> infer(Inputs const& in) const override
     {
         if constexpr (std::is_same_v<decltype(mFields.infer(in)), Result<TensorType>>)
-            return std::vector<TensorType>{TENON_TRY(mFields.infer(in))};
+            return onlyOutput(mFields.infer(in));
         else
             return mFields.infer(in);
     }
     std::optional<Shape> contents(Inputs const& in) const override
     {
         if constexpr (requires { mFields.contents(in); })
-        {
-            std::optional<Shape> known = mFields.contents(in);
-            bool const isLong = known && static_cast<int64_t>(known->size()) > kMaxRealValues && hasReal(*known);
-            return isLong ? std::nullopt : std::move(known);
-        }
+            return contentsWithin(mFields.contents(in));
         else
             return std::nullopt;
     }
@@ -176,12 +182,7 @@ class LayerOf final : public Layer
         if constexpr (requires { mFields.body(Expr{}); })
             return mFields.body(Expr::input(0));
         else if constexpr (requires { mFields.body(std::vector<Expr>{}); })
-        {
-            std::vector<Expr> x;
-            for (int32_t i = 0; i < count; ++i)
-                x.push_back(Expr::input(i));
-            return mFields.body(x);
-        }
+            return mFields.body(inputExprs(count));
         else
             return std::nullopt;
     }
@@ -190,12 +191,7 @@ class LayerOf final : public Layer
         if constexpr (requires { mFields.reference(in); })
             return mFields.reference(in);
         else
-        {
-            std::optional<Expr> const meaning = body(static_cast<int32_t>(in.size()));
-            if (!meaning)
-                return errorOf(ErrorCode::kINTERNAL_ERROR, "layer kind {} has no reference", L::kName);
-            return std::vector<HostTensor>{TENON_TRY(evaluate(*meaning, in))};
-        }
+            return evaluateBody(body(static_cast<int32_t>(in.size())), in, L::kName);
     }
     bool hasSideEffects() const noexcept override
     {
