@@ -25,6 +25,10 @@ endif()
 # kernels are compiled once per instruction set in files of their own (see TenonTargets: tenon_isa_sources).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
+# GCC looks for what it can free from 128 MiB on; a batch uses most of it until its end, and each search takes its time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
 if(TENON_SANITIZE)
     # vptr looks for type information that hidden classes do not share across libraries.
     add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=vptr
