@@ -28,7 +28,7 @@ function(tenon_module name)
 endfunction()
 
 # The same file compiled once per instruction set: NAME.isa.cpp becomes two objects, each with TENON_ISA_NAMESPACE set
-# to avx2 or avx512; a table picks one at run time.
+# to avx2 or avx512; a table picks one at run time. More arguments: headers that all of them include.
 function(tenon_isa_sources module)
     file(GLOB sources CONFIGURE_DEPENDS *.isa.cpp isa/*.isa.cpp)
     if(NOT sources)
@@ -52,8 +52,21 @@ function(tenon_isa_sources module)
         endif()
         target_compile_definitions(${module}_${isa} PRIVATE TENON_ISA_NAMESPACE=${isa})
         set_target_properties(${module}_${isa} PROPERTIES UNITY_BUILD OFF) # Few and large.
+        if(CMAKE_UNITY_BUILD) # What is compiled in batches reads its headers once; so do these.
+            target_precompile_headers(${module}_${isa} PRIVATE ${ARGN})
+        endif()
         set_property(GLOBAL APPEND PROPERTY TENON_MODULES ${module}_${isa})
     endforeach()
+endfunction()
+
+# What all tests are compiled with.
+function(tenon_test_options target)
+    target_compile_options(${target} PRIVATE -O0) # Compiled more often than they run long.
+    string(REGEX REPLACE "(^|,)(address|thread)" "" others "${TENON_SANITIZE}")
+    string(REGEX REPLACE "^," "" others "${others}")
+    if(others) # The engine's arithmetic is what is checked; half of the time of compiling tests goes into theirs.
+        target_compile_options(${target} PRIVATE -fno-sanitize=${others})
+    endif()
 endfunction()
 
 # One test program per area: every .cpp of the folder, linked with the whole engine. CTest runs each test in a process of
@@ -67,7 +80,8 @@ function(tenon_test area)
     foreach(source IN LISTS sources) # One that begins with a macro wants other headers than the rest of a batch.
         file(STRINGS ${source} beginning LIMIT_COUNT 2)
         if(beginning MATCHES ";#define")
-            set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+            set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+                SKIP_PRECOMPILE_HEADERS ON)
         endif()
     endforeach()
     add_executable(test_${area} ${sources} ${PROJECT_SOURCE_DIR}/tests/support/own_cache.cpp)
@@ -75,11 +89,9 @@ function(tenon_test area)
     target_include_directories(test_${area} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
         ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
     target_link_libraries(test_${area} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_options(test_${area} PRIVATE -O0) # Compiled more often than they run long.
-    string(REGEX REPLACE "(^|,)(address|thread)" "" others "${TENON_SANITIZE}")
-    string(REGEX REPLACE "^," "" others "${others}")
-    if(others) # The engine's arithmetic is what is checked; half of the time of compiling tests goes into theirs.
-        target_compile_options(test_${area} PRIVATE -fno-sanitize=${others})
+    tenon_test_options(test_${area})
+    if(CMAKE_UNITY_BUILD)
+        target_precompile_headers(test_${area} REUSE_FROM tenon_test_headers)
     endif()
     if(CMAKE_UNITY_BUILD) # A fixture in an unnamed namespace is in a file of its own, which the batch includes.
         target_compile_options(test_${area} PRIVATE -Wno-subobject-linkage)

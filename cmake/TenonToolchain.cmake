@@ -15,10 +15,11 @@ if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
     set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
 endif()
 
-# ccache learns from the compiler which headers a file has read, rather than preprocess each file once more itself.
+# ccache learns from the compiler which headers a file has read, rather than preprocess each file once more itself. It
+# takes part in precompiled headers where macros and times that it cannot see in them may be left aside.
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 ${TENON_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${TENON_CCACHE})
 endif()
 
 # The baseline is plain x86-64 so that start-up code can check the machine before any wider instruction runs;
