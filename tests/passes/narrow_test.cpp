@@ -86,7 +86,7 @@ output %r
     EXPECT_EQ(narrowed(kText), normalForm(kText));
 }
 
-//! Tables of weights with long rows, and the norm behind them; short rows may be coordinates, and of angles digits count.
+//! Tables of weights with long rows, and what is added; short rows may be coordinates, and of angles digits count.
 TEST(Narrow, embeddings)
 {
     EXPECT_EQ(narrowed(R"(
