@@ -2,11 +2,14 @@
 #include "ir/type.h"
 
 #include "base/cancellation.h"
+#include "base/large_memory.h"
 #include "ir/filled_constant.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace tenon
 {
@@ -103,7 +106,9 @@ std::shared_ptr<Constant const> makeConstantBy(
     auto constant = std::make_shared<Constant>();
     constant->dtype = dtype;
     constant->extents = std::move(extents);
-    std::shared_ptr<uint8_t[]> memory{new uint8_t[static_cast<size_t>(constant->bytes()) + 1]};
+    std::shared_ptr<void> memory{allocateLarge(static_cast<size_t>(constant->bytes())), &std::free};
+    if (memory == nullptr)
+        throw std::bad_alloc{};
     fill(memory.get());
     constant->data = memory.get();
     constant->owner = std::move(memory);

@@ -55,7 +55,7 @@ class ContextSelection : public testing::Test
     }
     Result<Plan> plan(bool isByNetwork = true)
     {
-        Result<Graph> graph = parseGraph(kNetwork, parseLayer);
+        Result<Graph> graph = parseGraph(text, parseLayer);
         EXPECT_TRUE(graph) << graph.error().message;
         PlanOptions options = optionsFor(*graph);
         options.progress = progress;
@@ -75,6 +75,7 @@ class ContextSelection : public testing::Test
         return all;
     }
 
+    std::string_view text{kNetwork};
     //! Alone the first is faster by little, and a third one by far slower.
     Backend backend{
         backendOf({{"Unary", "u1"}, {"Unary", "u2"}, {"Unary", "u3"}, {"ElementWise", "e1"}, {"ElementWise", "e2"}})};
@@ -115,7 +116,7 @@ TEST_F(ContextSelection, whatWasFarSlowerAloneIsNotTried)
     EXPECT_THAT(seen, Not(testing::Contains("u3")));
 }
 
-TEST_F(ContextSelection, devicesThatShareTheHostsMemoryAndBodiesAreLeftOut)
+TEST_F(ContextSelection, devicesThatShareTheHostsMemoryAreLeftOut)
 {
     target.hasOwnMemory = false;
     EXPECT_EQ(candidates(), "u1 u1 e1 e1");
@@ -184,6 +185,113 @@ TEST_F(ContextSelection, anOfferThatFailsInTheNetworkIsPassedOver)
     };
     inContext["e2"] = 5.0;
     EXPECT_EQ(candidates(), "u1 u1 e2 e2");
+}
+
+//! Else each later build would load the network again for it, or, where it may not, would end there.
+TEST_F(ContextSelection, aFailureIsKnownToLaterBuilds)
+{
+    known.tactics = &tactics;
+    auto const all = clock.network;
+    clock.network = [&](std::span<TrialLaunch const> steps) -> Result<double> {
+        for (TrialLaunch const& step : steps)
+            if (step.kernel == "u2")
+                return badConfig("not in this company");
+        return all(steps);
+    };
+    inContext["e2"] = 5.0;
+    EXPECT_EQ(candidates(), "u1 u1 e2 e2");
+    int32_t const runs = clock.networkRuns;
+    known.mustKnow = true;
+    EXPECT_EQ(candidates(), "u1 u1 e2 e2");
+    EXPECT_EQ(clock.networkRuns, runs);
+}
+
+//! What is best for a kind depends on what others run by: the first choice is taken back when its neighbour has changed.
+TEST_F(ContextSelection, aKindIsAskedAgainWhenOthersHaveChanged)
+{
+    clock.network = [&](std::span<TrialLaunch const> steps) -> Result<double> {
+        auto const isUsed = [&](std::string_view kernel) {
+            return std::ranges::any_of(steps, [&](TrialLaunch const& step) { return step.kernel == kernel; });
+        };
+        double const both = isUsed("u2") && isUsed("e2") ? 90.0 : isUsed("e2") ? 80.0 : isUsed("u2") ? 95.0 : 100.0;
+        return both * static_cast<double>(steps.size());
+    };
+    Result<Plan> const made = plan();
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(candidates(), "u1 u1 e2 e2");
+    for (PlanDecision const& decision : made->decisions)
+        if (decision.text.find("u1 (measured") != std::string::npos)
+            EXPECT_THAT(decision.text, Not(HasSubstr("faster with it"))) << "it is what trials had";
+}
+
+//! A view is the memory of what it shows, which goes when the view has been read for the last time.
+TEST_F(ContextSelection, viewsShowTheMemoryOfTheirSource)
+{
+    text = R"(
+input %x : float32[2,16,8,8]
+%a = Unary(%x) {Operation=0}
+%v = Shuffle(%a) {ReshapeDimensions=(2,16,64)}
+%b = Unary(%v) {Operation=0}
+%c = Unary(%b) {Operation=0}
+%d = ElementWise(%c, %v) {Operation=0}
+output %d
+)";
+    backend = backendOf({{"Unary", "u1"}, {"Unary", "u2"}, {"ElementWise", "e1"}, {"ElementWise", "e2"}});
+    std::vector<Candidate> all{backend.candidates().begin(), backend.candidates().end()};
+    all.push_back({"Shuffle", "view",
+        [](Problem const& problem) -> Answer {
+            Offer view = trialOffer(problem, Layout::kLinear, 0.0);
+            view.isView = true;
+            return std::vector{std::move(view)};
+        },
+        &buildTrial});
+    backend = Backend{"fake", std::move(all)};
+    auto const sum = clock.network;
+    int32_t seen{0};
+    clock.network = [&](std::span<TrialLaunch const> steps) {
+        Call const& a = steps[0].launch.call;
+        Call const& b = steps[1].launch.call;
+        Call const& c = steps[2].launch.call;
+        Call const& d = steps[3].launch.call;
+        EXPECT_EQ(b.inputs[0], a.outputs[0]);
+        EXPECT_EQ(d.inputs[1], a.outputs[0]);
+        EXPECT_NE(b.outputs[0], a.outputs[0]);
+        EXPECT_NE(c.outputs[0], a.outputs[0]);
+        EXPECT_NE(d.outputs[0], a.outputs[0]);
+        EXPECT_NE(d.outputs[0], c.outputs[0]);
+        ++seen;
+        return sum(steps);
+    };
+    EXPECT_THAT(candidates(), HasSubstr("u2 u2 u2 e1"));
+    EXPECT_GT(seen, 4);
+}
+
+//! As in a run's arena: else a step that changes a little of a large tensor would copy all of it here, and nowhere else.
+TEST_F(ContextSelection, stepsWriteInPlaceWhereTheirOffersMay)
+{
+    std::vector<Candidate> all;
+    for (char const* const name : {"u1", "u2"})
+        all.push_back({"Unary", name,
+            [](Problem const& problem) -> Answer {
+                Offer offer = trialOffer(problem, Layout::kLinear, 1.0);
+                offer.inPlace = {{0, 0}};
+                return std::vector{std::move(offer)};
+            },
+            &buildTrial});
+    for (char const* const name : {"e1", "e2"})
+        all.push_back({"ElementWise", name, &linear, &buildTrial});
+    backend = Backend{"fake", std::move(all)};
+    auto const sum = clock.network;
+    int32_t seen{0};
+    clock.network = [&](std::span<TrialLaunch const> steps) {
+        EXPECT_NE(steps[0].launch.call.outputs[0], steps[0].launch.call.inputs[0]) << "the network's input stays";
+        EXPECT_EQ(steps[1].launch.call.outputs[0], steps[1].launch.call.inputs[0]);
+        EXPECT_NE(steps[2].launch.call.outputs[0], steps[2].launch.call.inputs[0]);
+        ++seen;
+        return sum(steps);
+    };
+    EXPECT_EQ(candidates(), "u2 u2 e1 e1");
+    EXPECT_GT(seen, 4);
 }
 
 TEST_F(ContextSelection, whatCannotRunAsANetworkStaysAsTrialsHaveIt)
