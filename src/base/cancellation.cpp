@@ -1,8 +1,6 @@
 // Cancellation points: the innermost scope of each thread.
 #include "base/cancellation.h"
 
-#include "base/chunks.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -35,13 +33,12 @@ void cancellationPoint()
 
 void copyCancellably(void* to, void const* from, size_t bytes)
 {
-    constexpr size_t kPart{size_t{64} << 20}; // Some milliseconds.
+    constexpr size_t kPart{size_t{8} << 20};
     for (size_t at = 0; at < bytes; at += kPart)
     {
         cancellationPoint();
-        forEachChunk(std::min(kPart, bytes - at), [&](size_t first, size_t count) {
-            std::memcpy(static_cast<uint8_t*>(to) + at + first, static_cast<uint8_t const*>(from) + at + first, count);
-        });
+        std::memcpy(
+            static_cast<uint8_t*>(to) + at, static_cast<uint8_t const*>(from) + at, std::min(kPart, bytes - at));
     }
 }
 

@@ -2,14 +2,11 @@
 #include "ir/type.h"
 
 #include "base/cancellation.h"
-#include "base/large_memory.h"
 #include "ir/filled_constant.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 
 namespace tenon
 {
@@ -106,9 +103,7 @@ std::shared_ptr<Constant const> makeConstantBy(
     auto constant = std::make_shared<Constant>();
     constant->dtype = dtype;
     constant->extents = std::move(extents);
-    std::shared_ptr<void> memory{allocateLarge(static_cast<size_t>(constant->bytes())), &std::free};
-    if (memory == nullptr)
-        throw std::bad_alloc{};
+    std::shared_ptr<uint8_t[]> memory{new uint8_t[static_cast<size_t>(constant->bytes()) + 1]};
     fill(memory.get());
     constant->data = memory.get();
     constant->owner = std::move(memory);

@@ -2,7 +2,6 @@
 #include "passes/narrow_types.h"
 
 #include "base/cancellation.h"
-#include "base/chunks.h"
 #include "base/half_ranges.h"
 #include "ir/filled_constant.h"
 #include "ir/patch.h"
@@ -120,13 +119,8 @@ bool isOutOfRange(Constant const& constant, DType type, bool isClamped)
 //! Finite elements stay so.
 std::shared_ptr<Constant const> narrowed(Constant const& constant, DType type)
 {
-    std::span<float const> const from = floatsOf(constant);
-    return makeConstantBy(type, constant.extents, [&](void* memory) {
-        forEachChunk(from.size_bytes(), [&](size_t first, size_t bytes) {
-            size_t const at = first / sizeof(float);
-            roundFinite(type, from.subspan(at, bytes / sizeof(float)), static_cast<uint16_t*>(memory) + at);
-        });
-    });
+    return makeConstantBy(type, constant.extents,
+        [&](void* memory) { roundFinite(type, floatsOf(constant), static_cast<uint16_t*>(memory)); });
 }
 
 class Narrower

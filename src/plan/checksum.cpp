@@ -1,7 +1,7 @@
 // Checksums of plan sections.
 #include "plan/checksum.h"
 
-#include "base/chunks.h"
+#include "plan/chunks.h"
 #include "plan/paged_memory.h"
 
 #include <bit>

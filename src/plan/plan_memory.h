@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/bytes.h"
-#include "base/chunks.h"
+#include "plan/chunks.h"
 
 #include <memory>
 

@@ -118,8 +118,9 @@ TENON_INLINE void applyShort(GemmStep<T> const* steps, int64_t count, V (&x)[N])
     }
 }
 
-//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them. Compiled
-//! once for all kernels (epilogue_steps.isa.cpp): a loop per function, in vectors of several shapes, takes its time.
+//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them.
+//! Compiled once for all kernels (epilogue_steps.isa.cpp): a loop per function, in vectors of several shapes, takes its
+//! time.
 template <typename T>
 void applySteps(GemmStep<T> const* steps, int64_t count, float* c, int64_t stride, int64_t row, int64_t rows,
     int64_t column, int64_t columns);

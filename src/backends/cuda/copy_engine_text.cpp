@@ -64,9 +64,9 @@ static __device__ __forceinline__ u64 operandAt(unsigned address, bool isOfPanel
 #endif
 )"};
 
-//! {0}: registers of the sum as placeholders; {1}: those of the left operand; {2}, {3}: numbers of those behind it; {4}:
-//! columns; {5}: depth and types; {6}: registers of the sum as operands; {7}: what stands behind the operands; {8}: the
-//! type of sums; {9}: how the left operand is declared; {10}: it as operands.
+//! {0}: registers of the sum as placeholders; {1}: those of the left operand; {2}, {3}: numbers of those behind it;
+//! {4}: columns; {5}: depth and types; {6}: registers of the sum as operands; {7}: what stands behind the operands;
+//! {8}: the type of sums; {9}: how the left operand is declared; {10}: it as operands.
 constexpr char kProductText[]{R"(
 static __device__ __forceinline__ void addProducts({8} (&d)[BN / 8][4], {9}, u64 b, int isAdded)
 {{

@@ -38,8 +38,8 @@ Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& devi
     EarlyNorm const& norm, WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out,
     int32_t tactic);
 
-//! Of a product whose rows are multiplied by gates first, and whose epilogue the kernel takes whole. By other kernels as
-//! above. `inputs`: those of the product.
+//! Of a product whose rows are multiplied by gates first, and whose epilogue the kernel takes whole. By other kernels
+//! as above. `inputs`: those of the product.
 Result<std::shared_ptr<Prepared const>> earlyGated(CudaDevice const& device, EngineCase of, ImageGate const& gate,
     WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 //! Whether a tile's gates fit beside its stages.

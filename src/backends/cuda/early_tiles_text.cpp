@@ -311,6 +311,7 @@ static __device__ __forceinline__ void multiplyShare(
         if (step > 0)
         {
             asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            __syncwarp(); // All lanes have read the rows that one of them lets go.
             if (threadIdx.x % 32 == 0)
                 arrive(ring.empty + before * 8);
         }

@@ -52,8 +52,8 @@ struct EarlyTile
         constexpr int kPad{8};
         return rows * (columns + kPad) * 4;
     }
-    //! As many as leave, beside other bytes, half a multiprocessor's shared memory to the next kernel, whose weights are
-    //! fetched meanwhile.
+    //! As many as leave, beside other bytes, half a multiprocessor's shared memory to the next kernel, whose weights
+    //! are fetched meanwhile.
     constexpr int stages(int64_t steps, int beside) const noexcept
     {
         int const share = (110 << 10) - beside;

@@ -641,11 +641,13 @@ extern "C" __global__ void largeTiles(LargeTilesParams const) { asm volatile("tr
 
 //! x · Φ(x), where Φ(x) = 1 / (1 + exp(−x · q(x²))): 6e-4 of results from 2^-14 on away at most, absolute 1e-4.
 //! Steps of all numbers together, so that none waits for the one before. Beyond the numbers that q was made for it
-//! falls on and on, so that Φ becomes 0 or 1 of itself.
+//! falls on and on, so that Φ becomes 0 or 1 of itself. Two numbers have one reciprocal, that of their product, as the
+//! unit that makes these and powers is what the kernel waits for; powers end where such products are still numbers.
 constexpr char kGeluText[]{R"(
 template <int N>
 static __device__ __forceinline__ void gelusOf(float (&x)[N])
 {
+    constexpr float kMostPower = 60.0f;
     constexpr float q[]{-4.258774e-7f, 5.9547874e-6f, 1.1509622e-3f, -1.0802771e-1f, -2.2993016f};
     float u[N], y[N];
 #pragma unroll
@@ -661,10 +663,14 @@ static __device__ __forceinline__ void gelusOf(float (&x)[N])
             y[i] = fmaf(y[i], u[i], q[k]);
 #pragma unroll
     for (int i = 0; i < N; ++i)
-        y[i] = powerOfTwo(y[i] * x[i]) + 1.0f;
+        y[i] = powerOfTwo(fminf(y[i] * x[i], kMostPower)) + 1.0f;
 #pragma unroll
-    for (int i = 0; i < N; ++i)
-        x[i] *= inverseOf(y[i]);
+    for (int i = 0; i < N; i += 2)
+    {
+        float const inverse = inverseOf(y[i] * y[i + 1]);
+        x[i] *= inverse * y[i + 1];
+        x[i + 1] *= inverse * y[i];
+    }
 }
 )"};
 
