@@ -206,7 +206,7 @@ TEST_F(ContextSelection, aFailureIsKnownToLaterBuilds)
     EXPECT_EQ(clock.networkRuns, runs);
 }
 
-//! What is best for a kind depends on what others run by: the first choice is taken back when its neighbour has changed.
+//! What is best for a kind depends on what others run by: its choice is taken back when its neighbour has changed.
 TEST_F(ContextSelection, aKindIsAskedAgainWhenOthersHaveChanged)
 {
     clock.network = [&](std::span<TrialLaunch const> steps) -> Result<double> {
@@ -266,7 +266,7 @@ output %d
     EXPECT_GT(seen, 4);
 }
 
-//! As in a run's arena: else a step that changes a little of a large tensor would copy all of it here, and nowhere else.
+//! As in a run's arena: else a step that changes a little of a large tensor would copy all of it, and here alone.
 TEST_F(ContextSelection, stepsWriteInPlaceWhereTheirOffersMay)
 {
     std::vector<Candidate> all;
