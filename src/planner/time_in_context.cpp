@@ -242,15 +242,10 @@ class ContextTimer
     //! False: there is no way to go on.
     Result<bool> tryOther(Kind const& kind, size_t other)
     {
-        std::vector<size_t> offers; // By position among the kind's steps: which of its offers that is.
         std::string const key = keyOf(kind.steps.front(), other);
         for (size_t const step : kind.steps)
-        {
-            size_t at = other;
-            if (at >= mChoices[step].offers.size() || keyOf(step, at) != key)
+            if (other >= mChoices[step].offers.size() || keyOf(step, other) != key)
                 return true; // Another way to run a like step has failed there.
-            offers.push_back(at);
-        }
         std::vector<TimedTactics::Key> keys = mKeys;
         for (size_t const step : kind.steps)
             keys[static_cast<size_t>(std::ranges::lower_bound(mSteps, step) - mSteps.begin())] =
