@@ -129,6 +129,34 @@ TEST_P(Runs, withoutAFenceAreDoneWhenTheyReturn)
     }
 }
 
+//! The same steps come again and again, as trials of networks have it: one by one, then as whatever the device makes.
+TEST_P(Runs, thatAreTimedAsAWholeAreDoneAndSayHowLong)
+{
+    Chain const chain{GetParam(), 5, 8};
+    for (int32_t turn = 0; turn < 4; ++turn)
+    {
+        double microseconds{-1.0};
+        auto const end = mDevice.run(chain.launches, {.stream = kApartStream, .elapsed = &microseconds}, mFailure);
+        ASSERT_TRUE(end) << end.error().message;
+        EXPECT_EQ(*end, RunEnd::kDone);
+        EXPECT_GE(microseconds, 0.0);
+        EXPECT_TRUE(chain.isDone());
+    }
+}
+
+TEST_P(Runs, aFailureOfARunThatIsTimedIsItsAnswer)
+{
+    Chain chain{GetParam(), 2, 14};
+    chain.launches.insert(chain.launches.begin() + 1, failing(5));
+    RunFailure failure;
+    double microseconds{-1.0};
+    auto const end = mDevice.run(chain.launches, {.stream = kApartStream, .elapsed = &microseconds}, failure);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(failure.step, 5);
+    EXPECT_NE(end.error().message.find("it is false"), std::string::npos) << end.error().message;
+    EXPECT_TRUE(chain.isUntouched(1));
+}
+
 TEST_P(Runs, aFenceIsOverWhenTheWorkIs)
 {
     Chain const chain{GetParam(), 6, 8};
