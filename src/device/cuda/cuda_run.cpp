@@ -297,6 +297,22 @@ class Gate
 };
 } // namespace
 
+namespace
+{
+//! What a run came to whose fence has been waited for. `put`: whether its steps could be put into the stream.
+Result<Done> outcomeOf(
+    cuda::FencePool& fences, std::unique_ptr<CudaFence> fence, Result<Done> const& put, RunFailure& failure)
+{
+    std::optional<RunFailure> const failed = fence->state().failed();
+    fences.giveBack(std::move(fence));
+    TENON_TRY(put);
+    if (!failed)
+        return Done{};
+    failure = *failed;
+    return failed->error;
+}
+} // namespace
+
 //! All of them behind a gate, between two marks.
 Result<RunEnd> CudaDevice::runMeasured(
     std::span<Launch const> launches, RunOptions const& options, void* stream, RunFailure& failure)
@@ -313,16 +329,7 @@ Result<RunEnd> CudaDevice::runMeasured(
         marked = clock.mark(1, stream);
     gate->open();
     static_cast<void>(fence->wait(nullptr));
-    std::optional<RunFailure> const failed = fence->state().failed();
-    mFences.giveBack(std::move(fence));
-    if (!begun)
-        return begun.error();
-    TENON_TRY(marked);
-    if (failed)
-    {
-        failure = *failed;
-        return failed->error;
-    }
+    TENON_TRY(outcomeOf(mFences, std::move(fence), begun ? marked : begun.error(), failure));
     if (auto const code = mApi.cuStreamSynchronize(stream); code != cuda::kSuccess) // The second mark is over.
         return noted(code, "cuStreamSynchronize");
     *options.elapsed = TENON_TRY(clock.microseconds(0));
@@ -347,16 +354,7 @@ Result<RunEnd> CudaDevice::runObserved(
         auto const begun = begin({&launch, 1}, step, stream, *fence, failure);
         Result<Done> const marked = clock.mark(1, stream);
         static_cast<void>(fence->wait(nullptr));
-        std::optional<RunFailure> const failed = fence->state().failed();
-        mFences.giveBack(std::move(fence));
-        if (!begun)
-            return begun.error();
-        TENON_TRY(marked);
-        if (failed)
-        {
-            failure = {launch.step, failed->error};
-            return failed->error;
-        }
+        TENON_TRY(outcomeOf(mFences, std::move(fence), begun ? marked : begun.error(), failure));
         if (auto const code = mApi.cuStreamSynchronize(stream); code != cuda::kSuccess) // The second mark is over.
             return noted(code, "cuStreamSynchronize");
         if (!(*options.observer)(launch, TENON_TRY(clock.microseconds(0))))
@@ -390,14 +388,7 @@ Result<RunEnd> CudaDevice::runTimed(
         gate->open();
         TENON_TRY(fence->mark(stream));
         static_cast<void>(fence->wait(nullptr));
-        std::optional<RunFailure> const failed = fence->state().failed();
-        mFences.giveBack(std::move(fence));
-        TENON_TRY(done);
-        if (failed)
-        {
-            failure = *failed;
-            return failed->error;
-        }
+        TENON_TRY(outcomeOf(mFences, std::move(fence), done, failure));
         for (size_t i = 0; i < part.size(); ++i)
         {
             bool const isOurs = part[i].place != Place::kHost;
