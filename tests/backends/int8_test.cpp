@@ -126,6 +126,56 @@ TEST(CpuInt8Convolution, wideImages)
         expectInt8({{2, 3, 9, width}, 64, {3, 3}, 1, {2, 2}, {}, {1, 1}, {1, 1}});
 }
 
+//! Lines of taps outside of the image are left out of tiles of their own, and 0 stands for another number there.
+TEST(CpuInt8Convolution, windowsAcrossTheEdges)
+{
+    for (int64_t const height : {1, 2, 3, 7})
+        for (int64_t const width : {3, 4, 7, 13})
+            for (int64_t const size : {2, 3, 5})
+                for (int64_t const padding : {1, 3, 6}) // With six there are windows that see nothing of the image.
+                {
+                    int64_t const dilation = size == 3 ? 2 : 1;
+                    int64_t const stride = height == 7 && padding == 3 ? 2 : 1;
+                    Int8Form const form{{2, 12, height, width}, 52 + height + width, {size, 3}, 1, {stride, 1},
+                        {dilation, 1}, {padding, 1}, {padding, 1}};
+                    if (height + 2 * padding < (size - 1) * dilation + 1)
+                        continue;
+                    SCOPED_TRACE(fmt::format("{} by {}, kernel {}, padding {}", height, width, size, padding));
+                    for (int32_t const zero : {0, -128, 127, 3})
+                    {
+                        QuantizedConvolution layer = int8LayerOf(form);
+                        layer.inputZero = zero;
+                        expectKernels(layer, int8OperandsOf(form), "int8", kReal, Types::kFloatOnly);
+                    }
+                }
+}
+
+//! Of whole blocks of maps and of others.
+TEST(CpuInt8Convolution, residuals)
+{
+    for (int64_t const maps : {64, 80, 128})
+        for (int32_t const zero : {0, -128, 5})
+        {
+            Int8Form const form{{2, 16, 6, 5}, maps, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}};
+            std::vector<Operand> operands = int8OperandsOf(form);
+            operands.push_back(input(int8Tensor({2, maps, 6, 5})));
+            QuantizedConvolution layer = int8LayerOf(form);
+            layer.outputScale = 0.25F;
+            layer.outputZero = zero;
+            EpilogueStep const rounding{EpilogueKind::kRound, 0.5F};
+            EpilogueStep const residual{EpilogueKind::kAdd, 0.125F};
+            EpilogueStep const relu{EpilogueKind::kRelu};
+            for (std::vector<EpilogueStep> const& steps : {std::vector{rounding, residual, relu}, {rounding, residual},
+                     {residual, relu}, {residual}, {relu, residual}, {residual, rounding, relu}})
+            {
+                layer.product.epilogue.steps = steps;
+                SCOPED_TRACE(fmt::format("{} maps, zero point {}, {} steps", maps, zero, steps.size()));
+                // A step of the rounding in between is two of the result's.
+                expectKernels(layer, operands, "int8", {2.0, 0.0}, Types::kFloatOnly);
+            }
+        }
+}
+
 //! Scales are powers of two, so that sums lie on halves exactly: all instruction sets round them to even.
 TEST(CpuInt8Convolution, halvesBecomeEven)
 {

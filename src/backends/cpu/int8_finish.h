@@ -178,15 +178,37 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
 }
 
 #ifdef __AVX512F__
-//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front or not.
-TENON_INLINE bool areNumbers(Int8Finish const& f)
+//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front or not. In front
+//! of that a residual of int8 numbers may be added, the sums rounded to such numbers before or not.
+struct NumbersForm
 {
-    bool const isRelu = f.stepCount == 1 && f.steps[0].kind == EpilogueKind::kRelu;
-    return f.inverse == 1.0F && f.bias == nullptr && (f.stepCount == 0 || isRelu);
+    bool isThere{false};
+    bool isRelu{false};
+    Int8Step const* rounding{nullptr};
+    Int8Step const* residual{nullptr};
+};
+TENON_INLINE NumbersForm numbersForm(Int8Finish const& f)
+{
+    NumbersForm form;
+    int64_t next{0};
+    auto const isNext = [&](EpilogueKind kind) {
+        return next < f.stepCount && f.steps[static_cast<size_t>(next)].kind == kind;
+    };
+    if (isNext(EpilogueKind::kRound) && f.steps[0].beta == 1.0F)
+        form.rounding = &f.steps[static_cast<size_t>(next++)];
+    if (isNext(EpilogueKind::kAdd) && f.steps[static_cast<size_t>(next)].isInt8)
+        form.residual = &f.steps[static_cast<size_t>(next++)];
+    form.isRelu = isNext(EpilogueKind::kRelu);
+    next += form.isRelu ? 1 : 0;
+    bool const isWhole = next == f.stepCount && (form.rounding == nullptr || form.residual != nullptr);
+    form.isThere = isWhole && f.inverse == 1.0F && f.bias == nullptr;
+    return form;
 }
 
-//! Rows of 64 sums, where areNumbers(): as finishVectors, but that the ReLU is left to the bytes.
-TENON_INLINE void finishNumbers(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t count, int64_t column)
+//! Rows of 64 sums of such a form: as finishVectors, but that the ReLU is left to the bytes.
+template <bool IsRounded, bool HasResidual>
+TENON_INLINE void finishNumbers(
+    Int8Finish const& f, NumbersForm const& form, int32_t const* sums, int64_t row, int32_t count, int64_t column)
 {
     constexpr int kVectors{4};
     __m512 factors[kVectors];
@@ -197,20 +219,30 @@ TENON_INLINE void finishNumbers(Int8Finish const& f, int32_t const* sums, int64_
         factors[v] = _mm512_loadu_ps(f.factors + column + v * kLanes);
         offsets[v] = f.offsets == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(f.offsets + column + v * kLanes);
     }
-    __m512i const least = _mm512_set1_epi8(static_cast<int8_t>(f.stepCount == 0 ? -128 : f.zeroPoint));
+    F16 const step = splat(IsRounded ? form.rounding->alpha : 1.0F);
+    F16 const scale = splat(HasResidual ? form.residual->alpha : 0.0F);
+    int64_t const extraStride = HasResidual ? form.residual->rowStride : 0;
+    int8_t const* extra =
+        HasResidual ? static_cast<int8_t const*>(form.residual->extra) + row * extraStride + column : nullptr;
+    __m512i const least = _mm512_set1_epi8(static_cast<int8_t>(form.isRelu ? f.zeroPoint : -128));
     __m512 const most = _mm512_set1_ps(static_cast<float>(127 - f.zeroPoint));
     __m512i const moved = _mm512_set1_epi16(static_cast<int16_t>(f.zeroPoint));
     // The packs below leave quads of the four vectors in turns.
     __m512i const order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     int8_t* to = static_cast<int8_t*>(f.c) + row * f.cStride + column;
-    for (int32_t r = 0; r < count; ++r, to += f.cStride, sums += kVectors * kLanes)
+    for (int32_t r = 0; r < count; ++r, to += f.cStride, sums += kVectors * kLanes, extra += extraStride)
     {
         __m512i whole[kVectors];
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v)
         {
             __m512 const sum = _mm512_add_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sums + v * kLanes)), offsets[v]);
-            whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(sum, factors[v]), most));
+            F16 x{_mm512_mul_ps(sum, factors[v])};
+            if constexpr (IsRounded)
+                x = roundEven(max(splat(-128.0F), min(splat(127.0F), x))) * step;
+            if constexpr (HasResidual)
+                x = fma(loadNumbers(extra + v * kLanes), scale, x);
+            whole[v] = _mm512_cvtps_epi32(_mm512_min_ps(x.v, most));
         }
         __m512i const low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), moved);
         __m512i const high = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), moved);

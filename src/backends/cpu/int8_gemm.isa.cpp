@@ -22,13 +22,20 @@ class RowFinder
           mNumbers{reinterpret_cast<int16_t*>(mPointers + g.segments * kMaxTileRows)},
           mCopies{reinterpret_cast<int8_t*>(mNumbers + g.segments * kMaxTileRows * quadsOf(g.length) * kQuad)}
     {
-        if (g.window == nullptr || g.segments > kMaxSegments)
+        if (g.window == nullptr)
             return;
         GemmWindow const& w = *g.window;
-        mHasLines = w.kernelWidth > 1 && w.dilationX == 1 && w.pixelStride == g.length && g.length % kQuad == 0;
+        mLeavesImage = w.padTop > 0 || w.padLeft > 0 || !isInside(cornerOf({0, w.outHeight - 1, w.outWidth - 1}));
+        if (g.segments > kMaxSegments)
+            return;
+        bool const hasLines =
+            w.kernelWidth > 1 && w.dilationX == 1 && w.pixelStride == g.length && g.length % kQuad == 0;
+        int64_t const across = hasLines ? 1 : w.kernelWidth;
+        mInnerSegments = w.kernelHeight * across;
+        mInnerQuads = mQuads * (g.segments / mInnerSegments);
         for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
-            for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
-                mOffsets[ky * w.kernelWidth + kx] = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
+            for (int64_t kx = 0; kx < across; ++kx)
+                mOffsets[ky * across + kx] = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
     }
     int8_t const* const* pointers() const
     {
@@ -42,15 +49,44 @@ class RowFinder
     {
         return mQuads;
     }
+    //! From the first segment of a row to the others, where that is the same for all rows, which have one pointer each
+    //! then; else null. By findQuads() only.
+    int64_t const* offsets() const
+    {
+        return mSharedOffsets;
+    }
+    //! Of the product, the first segment of these rows: those in front of it and behind the last one, taps of a window
+    //! that are outside of the image for all of the rows, are left out by findQuads().
+    int64_t firstSegment() const
+    {
+        return mFirstSegment;
+    }
     //! Rows [row, row + count): pointers [segments()][count].
     void find(int64_t row, int32_t count)
     {
-        if (mGemm.window == nullptr)
-            for (int32_t r = 0; r < count; ++r)
-                mPointers[r] = mGemm.a + (row + r) * mGemm.aStride;
-        else
-            findWindows(row, count);
-        keepInside(mSegments * count);
+        find(row, count, false);
+    }
+    //! The same for tiles that add quads: with as few segments and pointers as do.
+    void findQuads(int64_t row, int32_t count)
+    {
+        find(row, count, true);
+    }
+    //! How many rows from this one on may be in a tile with it: where an image is as wide as a tile, windows that leave
+    //! it above or below have tiles of their own, line by line.
+    int64_t rowsTogether(int64_t row)
+    {
+        constexpr int64_t kLeastWidth{4};
+        if (!mLeavesImage || mGemm.window->outWidth < kLeastWidth)
+            return INT64_MAX;
+        GemmWindow const& w = *mGemm.window;
+        Position const at = positionOf(row);
+        int64_t const firstInside = (w.padTop + w.strideY - 1) / w.strideY;
+        int64_t const reach = w.inHeight + w.padTop - (w.kernelHeight - 1) * w.dilationY;
+        int64_t const endInside = reach <= 0 ? 0 : (reach + w.strideY - 1) / w.strideY; // Of windows that end inside.
+        int64_t end = at.y + 1;
+        if (at.y >= firstInside && at.y < endInside)
+            end = endInside < w.outHeight ? endInside : w.outHeight;
+        return (end - at.y) * w.outWidth - at.x;
     }
     //! Whether some element of the rows found is negative.
     bool hasNegative(int32_t count) const
@@ -71,50 +107,133 @@ class RowFinder
     }
 
   private:
+    //! Of a row of the product in the result.
+    struct Position
+    {
+        int64_t image;
+        int64_t y;
+        int64_t x;
+    };
+    //! Where a window begins.
     struct Corner
     {
         int8_t const* image;
+        int8_t const* start; //!< Of its first tap, if that is inside of the image.
         int64_t top;
         int64_t left;
     };
 
-    void findWindows(int64_t row, int32_t count)
+    void find(int64_t row, int32_t count, bool isForQuads)
+    {
+        mSharedOffsets = nullptr;
+        if (mGemm.window == nullptr)
+            for (int32_t r = 0; r < count; ++r)
+                mPointers[r] = mGemm.a + (row + r) * mGemm.aStride;
+        else
+            findWindows(row, count, isForQuads);
+        if (mSharedOffsets == nullptr)
+            keepInside(mSegments * count);
+    }
+    //! Without divisions behind the rows that were found last.
+    Position positionOf(int64_t row) const
+    {
+        if (row == mNextRow)
+            return mNext;
+        GemmWindow const& w = *mGemm.window;
+        int64_t const line = row / w.outWidth;
+        return {line / w.outHeight, line % w.outHeight, row - line * w.outWidth};
+    }
+    Corner cornerOf(Position const& at) const
     {
         GemmWindow const& w = *mGemm.window;
-        int64_t const pixels = w.outHeight * w.outWidth;
-        int64_t image = row / pixels;
-        int64_t y = (row - image * pixels) / w.outWidth;
-        int64_t x = row - image * pixels - y * w.outWidth;
+        int8_t const* const image = mGemm.a + at.image * w.imageStride;
+        int64_t const top = at.y * w.strideY - w.padTop;
+        int64_t const left = at.x * w.strideX - w.padLeft;
+        return {image, image + top * w.lineStride + left * w.pixelStride, top, left};
+    }
+    void findWindows(int64_t row, int32_t count, bool isForQuads)
+    {
+        GemmWindow const& w = *mGemm.window;
+        Position at = positionOf(row);
         Corner corners[kMaxTileRows];
-        bool areJoined = mHasLines;
+        bool areInside = mGemm.segments <= kMaxSegments;
         for (int32_t r = 0; r < count; ++r)
         {
-            Corner& corner = corners[r];
-            corner = {mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft};
-            areJoined = areJoined && isInside(corner);
-            if (++x == w.outWidth)
+            corners[r] = cornerOf(at);
+            areInside = areInside && (!mLeavesImage || isInside(corners[r]));
+            if (++at.x == w.outWidth)
             {
-                x = 0;
-                if (++y == w.outHeight)
+                at.x = 0;
+                if (++at.y == w.outHeight)
                 {
-                    y = 0;
-                    ++image;
+                    at.y = 0;
+                    ++at.image;
                 }
             }
         }
-        mSegments = areJoined ? w.kernelHeight : mGemm.segments;
-        mQuads = quadsOf(mGemm.length) * (areJoined ? w.kernelWidth : 1);
+        mNextRow = row + count;
+        mNext = at;
+        if (areInside)
+            return findInner(corners, count, isForQuads);
+        Lines const lines = isForQuads ? linesInside(corners, count) : Lines{0, w.kernelHeight};
+        mFirstSegment = lines.first * w.kernelWidth;
+        mSegments = (lines.end - lines.first) * w.kernelWidth;
+        mQuads = quadsOf(mGemm.length);
         for (int32_t r = 0; r < count; ++r)
-            if (areJoined)
-                findLines(corners[r], mPointers + r, count);
-            else
-                findWindow(corners[r], mPointers + r, count);
+            findWindow(corners[r], lines, mPointers + r, count);
     }
     bool isInside(Corner const& c) const
     {
         GemmWindow const& w = *mGemm.window;
         return c.top >= 0 && c.left >= 0 && c.top + (w.kernelHeight - 1) * w.dilationY < w.inHeight
             && c.left + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
+    }
+    //! Windows that lie inside of the image, as most do: the taps of each line are one segment where they can be.
+    void findInner(Corner const* corners, int32_t count, bool isForQuads)
+    {
+        mFirstSegment = 0;
+        mSegments = mInnerSegments;
+        mQuads = mInnerQuads;
+        int8_t const* const lastStart = corners[count - 1].start;
+        if (isForQuads && lastStart + mOffsets[mSegments - 1] + mQuads * kQuad <= mGemm.aEnd)
+        {
+            mSharedOffsets = mOffsets;
+            for (int32_t r = 0; r < count; ++r)
+                mPointers[r] = corners[r].start;
+            return;
+        }
+        int8_t const** to = mPointers;
+        for (int64_t s = 0; s < mSegments; ++s, to += count)
+            for (int32_t r = 0; r < count; ++r)
+                to[r] = corners[r].start + mOffsets[s];
+    }
+    //! Lines of taps.
+    struct Lines
+    {
+        int64_t first;
+        int64_t end;
+    };
+    //! From the first to the last line of taps that is inside of the image for some of the windows.
+    Lines linesInside(Corner const* corners, int32_t count) const
+    {
+        GemmWindow const& w = *mGemm.window;
+        auto const isInside = [&w](Corner const& c, int64_t ky) {
+            return static_cast<uint64_t>(c.top + ky * w.dilationY) < static_cast<uint64_t>(w.inHeight);
+        };
+        Lines lines{w.kernelHeight, 0};
+        for (int32_t r = 0; r < count; ++r)
+        {
+            Corner const& c = corners[r];
+            if (r > 0 && c.top == corners[r - 1].top)
+                continue;
+            for (int64_t ky = 0; ky < lines.first; ++ky)
+                if (isInside(c, ky))
+                    lines.first = ky;
+            for (int64_t ky = w.kernelHeight; ky > lines.end; --ky)
+                if (isInside(c, ky - 1))
+                    lines.end = ky;
+        }
+        return lines.first < lines.end ? lines : Lines{0, 0};
     }
     //! The taps of each line as one segment.
     void findLines(Corner const& c, int8_t const** to, int32_t step) const
@@ -124,19 +243,12 @@ class RowFinder
         for (int64_t ky = 0; ky < w.kernelHeight; ++ky, to += step, line += w.dilationY * w.lineStride)
             *to = line;
     }
-    //! The segments of one window, `step` pointers apart. Most windows lie inside of the image.
-    void findWindow(Corner const& c, int8_t const** to, int32_t step) const
+    //! The segments of one window, `step` pointers apart.
+    void findWindow(Corner const& c, Lines const& lines, int8_t const** to, int32_t step) const
     {
-        auto const& [image, top, left] = c;
+        auto const& [image, start, top, left] = c;
         GemmWindow const& w = *mGemm.window;
-        if (isInside(c) && mGemm.segments <= kMaxSegments)
-        {
-            int8_t const* const corner = image + top * w.lineStride + left * w.pixelStride;
-            for (int64_t s = 0; s < mGemm.segments; ++s, to += step)
-                *to = corner + mOffsets[s];
-            return;
-        }
-        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+        for (int64_t ky = lines.first; ky < lines.end; ++ky)
         {
             int64_t const inY = top + ky * w.dilationY;
             bool const isLine = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight);
@@ -167,13 +279,19 @@ class RowFinder
     }
 
     Int8Gemm const& mGemm;
+    int64_t mFirstSegment{0};
     int64_t mSegments; //!< Of the rows found.
     int64_t mQuads;
-    bool mHasLines{false}; //!< Whether the taps of a line of a window lie one behind the other, in whole quads.
+    bool mLeavesImage{false}; //!< Some windows do.
+    int64_t mNextRow{-1};     //!< Behind the rows found last.
+    Position mNext{0, 0, 0};
+    int64_t mInnerSegments{1}; //!< Of windows inside of the image: lines of taps that lie one behind the other are one.
+    int64_t mInnerQuads{0};
+    int64_t const* mSharedOffsets{nullptr};
     int8_t const** mPointers;
     int16_t* mNumbers;
     int8_t* mCopies;
-    int64_t mOffsets[kMaxSegments]; //!< From the first segment of a window to each.
+    int64_t mOffsets[kMaxSegments]; //!< From the first segment of a window inside of the image to each.
 };
 
 //! Vectors of the next block when `left` panels are left: blocks of four, the rest in even parts.
@@ -206,8 +324,15 @@ template <int V>
 void finishRows(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t count, int64_t column, int64_t last)
 {
 #ifdef __AVX512F__
-    if (V == kMaxInt8Vectors && last == kLanes && areNumbers(f))
-        return finishNumbers(f, sums, row, count, column);
+    if (V == kMaxInt8Vectors && last == kLanes)
+        if (NumbersForm const form = numbersForm(f); form.isThere)
+        {
+            if (form.rounding != nullptr)
+                return finishNumbers<true, true>(f, form, sums, row, count, column);
+            if (form.residual != nullptr)
+                return finishNumbers<false, true>(f, form, sums, row, count, column);
+            return finishNumbers<false, false>(f, form, sums, row, count, column);
+        }
 #endif
     int32_t r{0};
     for (; r + kFinishedRows <= count; r += kFinishedRows)
@@ -229,6 +354,67 @@ void sumPanels(Int8Tile& tile, RowFinder& finder, int32_t count, int64_t width)
         function(tile);
 }
 
+#ifdef __AVX512F__
+//! What the sums of a block of panels begin with when some segments are left out: these would add as much to each row.
+class Beginnings
+{
+  public:
+    Beginnings(Int8Gemm const& g, int64_t panel, int64_t width)
+        : mGemm{g},
+          mPanel{panel},
+          mWidth{width}
+    {
+    }
+    //! With segments [first, first + count) multiplied.
+    int32_t const* of(int64_t first, int64_t count)
+    {
+        if (first == 0 && count == mGemm.segments)
+            return mGemm.shifts + mPanel * kPanel;
+        if (first != mFirst || count != mCount)
+            addLeftOut(first, first + count);
+        mFirst = first;
+        mCount = count;
+        return mShifts;
+    }
+
+  private:
+    __attribute__((noinline, target("avx512vnni"))) void addLeftOut(int64_t first, int64_t end)
+    {
+        int64_t const quads = quadsOf(mGemm.length);
+        int64_t const panelBytes = mGemm.segments * quads * kPanel * kQuad;
+        int8_t const* const b = mGemm.panels + mPanel * panelBytes;
+        __m512i const x = _mm512_set1_epi8(static_cast<int8_t>(*mGemm.zeros ^ -128));
+        __m512i sums[kMaxInt8Vectors];
+#pragma GCC unroll 4
+        for (int64_t v = 0; v < kMaxInt8Vectors; ++v)
+            sums[v] = _mm512_maskz_loadu_epi32(v < mWidth ? 0xFFFF : 0, mGemm.shifts + (mPanel + v) * kPanel);
+        int64_t const all = mGemm.segments * quads;
+        for (int64_t quad = 0; quad < all; ++quad)
+        {
+            if (quad == first * quads)
+                quad = end * quads; // Behind what is multiplied.
+            if (quad == all)
+                break;
+#pragma GCC unroll 4
+            for (int64_t v = 0; v < kMaxInt8Vectors; ++v) // Side by side: each waits for itself only.
+                if (v < mWidth)
+                    sums[v] =
+                        _mm512_dpbusd_epi32(sums[v], x, _mm512_loadu_si512(b + v * panelBytes + quad * kPanel * kQuad));
+        }
+#pragma GCC unroll 4
+        for (int64_t v = 0; v < kMaxInt8Vectors; ++v)
+            _mm512_store_si512(mShifts + v * kPanel, sums[v]);
+    }
+
+    Int8Gemm const& mGemm;
+    int64_t mPanel;
+    int64_t mWidth;
+    int64_t mFirst{0};
+    int64_t mCount{-1};
+    alignas(64) int32_t mShifts[kMaxInt8Vectors * kPanel];
+};
+#endif
+
 template <bool IsVnni>
 void runInt8Block(Int8Gemm const& g, GemmShare const& share, int64_t panel, int64_t width, void* scratch)
 {
@@ -243,18 +429,36 @@ void runInt8Block(Int8Gemm const& g, GemmShare const& share, int64_t panel, int6
     int64_t const column = panel * kPanel;
     int64_t const end = g.columns - column - (width - 1) * kPanel;
     int64_t const last = end < kLanes ? end : kLanes;
+#ifdef __AVX512F__
+    Beginnings beginnings{g, panel, width};
+#endif
     for (int64_t row = share.firstRow; row < share.lastRow;)
     {
+        int64_t left = share.lastRow - row;
+        if constexpr (IsVnni)
+            if (int64_t const together = finder.rowsTogether(row); together < left)
+                left = together;
         // Tiles of even heights: one of few rows would cost as much as a whole one.
-        int64_t const left = share.lastRow - row;
         int64_t const parts = (left + tiles.rows - 1) / tiles.rows;
         auto const count = static_cast<int32_t>((left + parts - 1) / parts);
-        finder.find(row, count);
-        Int8Tile tile{
-            g, finder.pointers(), finder.segments(), finder.quads(), nullptr, depth, panel, sums, width * kPanel};
         if constexpr (IsVnni)
-            tiles.functions[count - 1](tile);
+            finder.findQuads(row, count);
         else
+            finder.find(row, count);
+        Int8Tile tile{g, finder.pointers(), finder.offsets(), finder.segments(), finder.quads(), nullptr, depth, panel,
+            g.panels + (panel * depth + finder.firstSegment() * quadsOf(g.length) * kQuad) * kPanel, g.shifts, sums,
+            width * kPanel};
+#ifdef __AVX512F__
+        if constexpr (IsVnni)
+        {
+            if (finder.quads() == quadsOf(g.length)) // Else lines of taps are segments, and none is left out.
+                tile.shifts = beginnings.of(finder.firstSegment(), finder.segments());
+            else
+                tile.shifts += panel * kPanel;
+            tiles.functions[count - 1](tile);
+        }
+#endif
+        if constexpr (!IsVnni)
             sumPanels(tile, finder, count, width);
         kFinishRows[width - 1](g.finish, sums, row, count, column, last);
         row += count;

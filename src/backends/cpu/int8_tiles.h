@@ -21,12 +21,15 @@ struct Int8Tile
 {
     Int8Gemm const& gemm;
     int8_t const* const* rows; //!< [segments][rows of the tile]
+    int64_t const* offsets;    //!< Of quads: from a row's first segment to each; null: every segment has a pointer.
     int64_t segments;          //!< Of these rows: segments of the product that lie one behind the other are one.
     int64_t quads;             //!< Of one of these.
     int16_t const* wide;       //!< [rows of the tile][depth]: the same as 16-bit numbers, where they are needed.
     int64_t depth;             //!< Of the panels: segments · quads · 4.
     int64_t panel;
-    int32_t* sums; //!< [rows of the tile][stride]
+    int8_t const* quadPanels; //!< Those of the first segment of these rows.
+    int32_t const* shifts;    //!< What the sums of rows without sign begin with, per column.
+    int32_t* sums;            //!< [rows of the tile][stride]
     int64_t stride;
 };
 using SumTile = void (*)(Int8Tile const& tile);
@@ -44,24 +47,25 @@ struct Int8Tiles
 template <int R, int V>
 __attribute__((noinline, target("avx512vnni"))) void sumQuads(Int8Tile const& tile)
 {
-    Int8Gemm const& g = tile.gemm;
     int64_t const quads = tile.quads;
     int64_t const panelBytes = tile.depth * kPanel;
-    int8_t const* b = g.panels + tile.panel * panelBytes;
+    int8_t const* b = tile.quadPanels;
     __m512i sums[R][V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v)
 #pragma GCC unroll 12
         for (int r = 0; r < R; ++r)
-            sums[r][v] = _mm512_loadu_si512(g.shifts + (tile.panel + v) * kPanel);
+            sums[r][v] = _mm512_loadu_si512(tile.shifts + v * kPanel);
     __m512i const flip = _mm512_set1_epi32(static_cast<int32_t>(0x80808080U));
     int8_t const* const* rows = tile.rows;
-    for (int64_t s = 0; s < tile.segments; ++s, rows += R)
+    int64_t const rowsOfSegment = tile.offsets == nullptr ? R : 0;
+    for (int64_t s = 0; s < tile.segments; ++s, rows += rowsOfSegment)
     {
+        int64_t const offset = tile.offsets == nullptr ? 0 : tile.offsets[s];
         int8_t const* a[R];
 #pragma GCC unroll 12
         for (int r = 0; r < R; ++r)
-            a[r] = rows[r];
+            a[r] = rows[r] + offset;
         for (int64_t q = 0; q < quads; ++q)
         {
             __m512i column[V];
