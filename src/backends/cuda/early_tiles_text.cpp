@@ -253,6 +253,35 @@ static __device__ __forceinline__ void copyShare(EarlyTilesParams const& p, Shar
     }
 }
 
+//! Where warps that multiply are in the ring.
+struct Turn
+{
+    int stage, before;
+    unsigned parity;
+};
+//! Begins a step's products by add(stage), and lets go of the stage of the step before, whose products are over.
+template <typename Add>
+static __device__ __forceinline__ void multiplyStep(
+    EarlyTilesParams const& p, Ring const& ring, Turn& turn, int step, Add const& add)
+{
+    waitBarrier(ring.full + turn.stage * 8, turn.parity);
+    add(turn.stage);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    if (step > 0)
+    {
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        __syncwarp(); // All lanes have read the rows that one of them lets go.
+        if (threadIdx.x % 32 == 0)
+            arrive(ring.empty + turn.before * 8);
+    }
+    turn.before = turn.stage;
+    if (++turn.stage == p.stages)
+    {
+        turn.stage = 0;
+        turn.parity ^= 1;
+    }
+}
+
 #if IS_GATED
 //! Factors of the images of the block's rows, of its part of the depth; zeros behind that.
 static __device__ __forceinline__ void copyGates(EarlyTilesParams const& p, Share const& share, Stored* to)
@@ -295,40 +324,29 @@ static __device__ __forceinline__ void multiplyShare(
     int const first = share.row / p.gatePixels, row = share.row + warpRow() + (int)threadIdx.x % 32 / 4;
     Stored const* const gates[2] = {
         held + (row / p.gatePixels - first) * p.gatePitch, held + ((row + 8) / p.gatePixels - first) * p.gatePitch};
-    int stage = 0, before = 0;
-    unsigned parity = 0;
-    Fragments even, odd; // Products read their registers until the next step's are under way.
-    auto const multiply = [&](Fragments& a, int step)
-    {
-        waitBarrier(ring.full + stage * 8, parity);
-        loadGated(a, stages + stage * kStageBytes, gates, step);
-        u64 const b = operandAt(ring.stages + stage * kStageBytes + kBytesOfA, false);
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    Turn turn{};
+    auto const multiply = [&](Fragments& a, int step) {
+        multiplyStep(p, ring, turn, step, [&](int stage) {
+            loadGated(a, stages + stage * kStageBytes, gates, step);
+            u64 const b = operandAt(ring.stages + stage * kStageBytes + kBytesOfA, false);
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-        for (int i = 0; i < kDepth / 16; ++i)
-            addProducts(d, a[i], b + i * 2, step + i);
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        if (step > 0)
-        {
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-            __syncwarp(); // All lanes have read the rows that one of them lets go.
-            if (threadIdx.x % 32 == 0)
-                arrive(ring.empty + before * 8);
-        }
-        before = stage;
-        if (++stage == p.stages)
-        {
-            stage = 0;
-            parity ^= 1;
-        }
+            for (int i = 0; i < kDepth / 16; ++i)
+                addProducts(d, a[i], b + i * 2, step + i);
+        });
     };
+    // Products read their registers until the next step's are under way. By twos, without a branch between them: behind
+    // one the compiler no longer sees which registers are free, and lets every product end before the next begins.
+    Fragments even, odd;
+    int step = 0;
 #pragma unroll 1
-    for (int step = 0; step < share.steps; step += 2)
+    for (; step + 1 < share.steps; step += 2)
     {
         multiply(even, step);
-        if (step + 1 < share.steps)
-            multiply(odd, step + 1);
+        multiply(odd, step + 1);
     }
+    if (step < share.steps)
+        multiply(even, step);
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     meetReaders();
 }
@@ -336,33 +354,18 @@ static __device__ __forceinline__ void multiplyShare(
 static __device__ __forceinline__ void multiplyShare(
     EarlyTilesParams const& p, Share const& share, Ring const& ring, Sums& d)
 {
-    int stage = 0, before = 0;
-    unsigned parity = 0;
+    Turn turn{};
 #pragma unroll 1
     for (int step = 0; step < share.steps; ++step)
-    {
-        waitBarrier(ring.full + stage * 8, parity);
-        unsigned const at = ring.stages + stage * kStageBytes;
-        u64 const a = operandAt(at + threadIdx.x / 128 * 64 * 128, false);
-        u64 const b = operandAt(at + kBytesOfA, false);
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        multiplyStep(p, ring, turn, step, [&](int stage) {
+            unsigned const at = ring.stages + stage * kStageBytes;
+            u64 const a = operandAt(at + threadIdx.x / 128 * 64 * 128, false);
+            u64 const b = operandAt(at + kBytesOfA, false);
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-        for (int i = 0; i < kDepth / 16; ++i)
-            addProducts(d, a + i * 2, b + i * 2, step + i);
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        if (step > 0)
-        {
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-            if (threadIdx.x % 32 == 0)
-                arrive(ring.empty + before * 8);
-        }
-        before = stage;
-        if (++stage == p.stages)
-        {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
+            for (int i = 0; i < kDepth / 16; ++i)
+                addProducts(d, a + i * 2, b + i * 2, step + i);
+        });
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     meetReaders();
 }
