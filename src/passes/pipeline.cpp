@@ -184,6 +184,11 @@ constexpr Rule kImages[]{
     {"fuse-image-pooling", RuleKind::kFuse, "The first convolution pools what it gives.", fuseImagePooling},
 };
 
+constexpr Rule kPatches[]{
+    {"fuse-patch-embedding", RuleKind::kFuse,
+        "Patches of images, rows in front of them and a table that is added become one product.", fusePatchEmbedding},
+};
+
 constexpr Rule kSums[]{
     {"fuse-convolution-sum", RuleKind::kFuse, "Two convolutions of single pixels that are added become one.",
         fuseConvolutionSum},
@@ -226,6 +231,8 @@ constexpr Rule kUndone[]{
     {"undo-gated-input", RuleKind::kUndo, "A gate moves out of the convolution behind it again.", undoGatedInput},
     {"undo-image-convolution", RuleKind::kUndo, "A first convolution becomes cast, convolution and pooling again.",
         undoImageConvolution},
+    {"undo-patch-embedding", RuleKind::kUndo, "An embedding of patches becomes a convolution, rows and a sum again.",
+        undoPatchEmbedding},
     {"undo-convolution-sum", RuleKind::kUndo,
         "A sum of two convolutions becomes one that adds the other's result again.", undoConvolutionSum},
     {"undo-normalized-product", RuleKind::kUndo, "A product of normalized rows becomes a norm and a product again.",
@@ -262,6 +269,7 @@ constexpr PassRow kTargetRows[]{
     {"epilogues", kEpilogues},
     {"gates of channels", kGates},
     {"first convolutions", kImages},
+    {"embeddings of patches", kPatches},
     {"sums of convolutions", kSums},
     {"norms in front of products", kNorms},
     {"moments", kMoments},

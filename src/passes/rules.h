@@ -68,6 +68,7 @@ Rewrite fuseChannelGate(Graph const& graph, Node const& node, FusionLimits const
 Rewrite fuseGatedInput(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseImagePooling(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fusePatchEmbedding(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseConvolutionSum(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite measureProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
@@ -83,6 +84,7 @@ Rewrite undoEpilogue(Graph const& graph, Node const& node);
 Rewrite undoChannelGate(Graph const& graph, Node const& node);
 Rewrite undoGatedInput(Graph const& graph, Node const& node);
 Rewrite undoImageConvolution(Graph const& graph, Node const& node);
+Rewrite undoPatchEmbedding(Graph const& graph, Node const& node);
 Rewrite undoQuantizedNorm(Graph const& graph, Node const& node);
 Rewrite undoConvolutionSum(Graph const& graph, Node const& node);
 Rewrite undoNormalizedProduct(Graph const& graph, Node const& node);

@@ -116,9 +116,15 @@ TEST_F(ImageConvolutions, ofPatches)
         Tolerance const tolerance = type == DType::kHALF ? Tolerance{2e-2, 2e-3} : Tolerance{1.5e-1, 1.6e-2};
         Offer offer = offersFor(operands.size()).front();
         offer.candidate = "patches";
-        expectOffers(makeLayer(layerOf(of)), operands, {offer}, tolerance);
+        std::vector<Offer> offers;
+        for (int64_t const tactic : {0, 64, 128}) // The library, early and large tiles.
+        {
+            offers.push_back(offer);
+            offers.back().tactic = tactic;
+        }
+        expectOffers(makeLayer(layerOf(of)), operands, offers, tolerance);
         if (from == type)
-            expectOffers(makeLayer(Convolution{layerOf(of).product}), operands, {offer}, tolerance);
+            expectOffers(makeLayer(Convolution{layerOf(of).product}), operands, offers, tolerance);
     };
     EpilogueStep const relu{EpilogueKind::kRelu};
     expectPatches({{2, 3, 32, 48}, 24, {16, 16}, {16, 16}, {0, 0}, {0, 0}}, DType::kFLOAT, DType::kHALF);

@@ -1485,6 +1485,18 @@ def image_convolutions():
         case("ImageConvolution", f"{name}Pooled", {"product": form, "pooling": pool}, [x, w, b], pooled.astype(type_))
 
 
+def patch_embeddings():
+    """Windows of images side by side, as rows behind rows of a table, which all have added."""
+    kernel, x = uniform("pe_w", 5, 3, 2, 8), uniform("pe_x", 2, 3, 5, 17)  # The last row and column are in no window.
+    for name, type_, leading in (("float", np.float32, 0), ("half", np.float16, 2), ("ofHalves", np.float16, 1)):
+        image = x.astype(type_ if name == "ofHalves" else np.float32)
+        w, table = kernel.astype(type_), uniform(f"pe_t{leading}", 1, leading + 4, 5).astype(type_)
+        given = [image.astype(type_).astype(np.float32), w.astype(np.float32)]
+        rows = ort("Conv", given, strides=[2, 8])[0].astype(type_).reshape(2, 5, 4).swapaxes(1, 2)
+        rows = np.concatenate([np.zeros((2, leading, 5), type_), rows], axis=1)
+        case("PatchEmbedding", name, {"patch": [2, 8]}, [image, w, table], rows + table)
+
+
 def normalized_products():
     """A layer norm and the product behind it, whose weights bring the sums of their columns."""
     kind = "NormalizedProduct"
@@ -1990,6 +2002,7 @@ def main():
         int8_products,
         channel_gates,
         image_convolutions,
+        patch_embeddings,
         normalized_products,
         measured_products,
         convolution_sums,

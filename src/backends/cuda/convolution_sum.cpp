@@ -92,7 +92,7 @@ struct EarlyTiles
     static Result<std::shared_ptr<Prepared const>> step(CudaDevice const& device, EngineCase of,
         WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
     {
-        return earlySum(device, std::move(of), constants, inputs, out, tactic);
+        return earlyWhole(device, std::move(of), constants, inputs, out, tactic);
     }
     static std::vector<int32_t> tactics(ProductShape const& matrices)
     {

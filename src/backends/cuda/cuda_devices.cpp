@@ -5,6 +5,7 @@
 #include "backends/cuda/cudnn.h"
 #include "backends/cuda/kernel_table.h"
 #include "backends/cuda/nvrtc.h"
+#include "backends/cuda/wrapped_table.h"
 #include "base/kept_file.h"
 #include "device/cuda/cuda_device.h"
 
@@ -188,6 +189,8 @@ Result<std::shared_ptr<Constant const>> unpackCudaWeight(
 {
     if (packing == cuda::kFilterPacking || packing == cuda::kMatrixPacking)
         return cuda::unpackTurned(packing, type, std::move(extents), data, bytes);
+    if (packing == cuda::kTablePacking)
+        return cuda::unpackTable(type, std::move(extents), data, bytes);
     return badArgument("the CUDA backend knows no packing '{}' of a weight", packing);
 }
 

@@ -187,11 +187,13 @@ Result<std::shared_ptr<Prepared const>> earlyTiles(CudaDevice const& device, Ear
         .normalized = norm.normalized,
         .groups = norm.groups,
         .measures = norm.measures,
-        .isGated = gate.has_value()};
+        .isGated = gate.has_value(),
+        .repeatsExtra = of.extraRows > 0};
     Module const& module = *TENON_TRY(moduleOf(device, earlyTilesText(form)));
     EarlyTilesParams params{};
     params.rows = static_cast<int>(matrices.rows);
     params.columns = static_cast<int>(matrices.columns);
+    params.extraRows = static_cast<int>(of.extraRows);
     params.depth = static_cast<int>(matrices.depth);
     params.epsilon = norm.epsilon;
     params.steps = static_cast<int>(blocksOf(matrices.depth, EarlyTile::kDepth));
@@ -305,8 +307,8 @@ Result<std::shared_ptr<Prepared const>> earlyBetweenNorms(CudaDevice const& devi
     return earlyTiles(device, tile, std::move(of), norm, {}, constants, inputs, out);
 }
 
-Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
-    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+Result<std::shared_ptr<Prepared const>> earlyWhole(CudaDevice const& device, EngineCase of,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     EarlyTile const tile = TENON_TRY(earlyTileOf(tactic));
     if (!isForEarly(device, tile, ltShapeOf(of.step.product.shape), constants, out.dtype))

@@ -45,9 +45,9 @@ Result<std::shared_ptr<Prepared const>> earlyGated(CudaDevice const& device, Eng
 //! Whether a tile's gates fit beside its stages.
 bool isEarlyGated(ImageGate const& gate, ProductShape const& matrices, int32_t tactic);
 
-//! Of a step with second windows, whose epilogue the kernel takes whole. By other kernels as above.
-Result<std::shared_ptr<Prepared const>> earlySum(CudaDevice const& device, EngineCase of, WeightsThere const& constants,
-    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
+//! Of any step whose epilogue the kernel takes whole. By other kernels as above.
+Result<std::shared_ptr<Prepared const>> earlyWhole(CudaDevice const& device, EngineCase of,
+    WeightsThere const& constants, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic);
 
 //! Tactics that are worth a trial; none: more rows fill the GPU by larger tiles.
 std::vector<int32_t> plainEarlyTactics(ProductShape const& matrices);

@@ -647,8 +647,11 @@ static __device__ __forceinline__ void fetchExtras(EarlyTilesParams const& p, Sh
     for (int item = 0; item < kItemsOfThread; ++item)
     {
         Octet const octet = octetOf(p, share, item);
-        extras[item] = HAS_EXTRA && octet.at >= 0 ? *(Pack<unsigned, 4> const*)((Stored const*)p.extra + octet.at)
-                                                  : Pack<unsigned, 4>{};
+        i64 const at = REPEATS_EXTRA && octet.at >= 0
+            ? (i64)((share.row + octet.row) % p.extraRows) * p.columns + share.column + octet.column
+            : octet.at;
+        extras[item] =
+            HAS_EXTRA && at >= 0 ? *(Pack<unsigned, 4> const*)((Stored const*)p.extra + at) : Pack<unsigned, 4>{};
     }
 }
 
@@ -799,12 +802,12 @@ std::string earlyTilesText(EarlyTilesForm const& form)
     std::string text = functionsFor(std::array{DType::kHALF}) + kWindowWalkText + kEarlyTilesParamsText;
     text += fmt::format("typedef {} Stored;\nconstexpr int BM = {}, BN = {}, PARTS = {};\n"
                         "constexpr bool HAS_BIAS = {}, HAS_EXTRA = {}, IS_WINDOWED = {}, HAS_SECOND = {}, "
-                        "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {};\n"
+                        "IS_NORMALIZED = {}, IS_EXTRA_NORMALIZED = {}, MEASURES = {}, REPEATS_EXTRA = {};\n"
                         "#define IS_GATED {}\nconstexpr int GROUPS = {}; // Of a row, whose moments are there.\n"
                         "constexpr bool HAS_MOMENTS = GROUPS > 0;\n",
         form.type, tile.rows, tile.columns, tile.parts, form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond,
         form.normalized == NormalizedOperand::kRows, form.normalized == NormalizedOperand::kExtra, form.measures,
-        form.isGated ? 1 : 0, form.groups);
+        form.repeatsExtra, form.isGated ? 1 : 0, form.groups);
     text += matrixText();
     text +=
         fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}{}{}#ifdef TENON_EMULATED\n"

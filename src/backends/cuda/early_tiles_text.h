@@ -11,17 +11,18 @@
 namespace tenon::cuda
 {
 
-//! `extra`: a tensor like the result. `terms`: sums of b's columns, where rows are normalized, or the tensor's scale,
-//! where that is, and `shift`. `moments`: of what is normalized, `measured`: of the result.
+//! `extra`: a tensor like the result, or one of `extraRows` rows that repeats. `terms`: sums of b's columns, where rows
+//! are normalized, or the tensor's scale, where that is, and `shift`. `moments`: of what is normalized, `measured`: of
+//! the result.
 //! Matrices a and b as the copy engine knows them; a may be windows. Steps of the depth behind firstSteps have windows
 //! of the second images. `gate`: factors of the depth for each image of `gatePixels` rows, of which a block holds
 //! `gateImages`, each `gatePitch` elements.
 TENON_DEVICE_STRUCT(EarlyTilesParams, unsigned const* stop; void const* bias; void const* extra; void* c;
                     void const* terms; void const* shift; void const* moments; void* measured; int rows; int columns;
-                    int depth; int steps; int stepsOfPart; int tilesDown; int stages; int areConstantTerms;
-                    int firstSteps; int gatePixels; int gateImages; int gateOfImage; int gatePitch; int gateBytes;
-                    void const* gate; float alpha; float epsilon; WindowWalk walk; WindowWalk secondWalk;
-                    alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
+                    int extraRows; int depth; int steps; int stepsOfPart; int tilesDown; int stages;
+                    int areConstantTerms; int firstSteps; int gatePixels; int gateImages; int gateOfImage;
+                    int gatePitch; int gateBytes; void const* gate; float alpha; float epsilon; WindowWalk walk;
+                    WindowWalk secondWalk; alignas(64) unsigned long long a[16]; alignas(64) unsigned long long b[16];
                     alignas(64) unsigned long long second[16];);
 
 //! A block's results, and how many blocks, a cluster, share them out by depth.
@@ -88,6 +89,7 @@ struct EarlyTilesForm
                        //!< parts are one, and stages whole.
     bool measures{false}; //!< Leaves moments of the result behind.
     bool isGated{false};  //!< Rows are multiplied by factors of their image first, each product rounded.
+    bool repeatsExtra{false};
 
     bool findsMoments() const noexcept
     {

@@ -25,6 +25,7 @@ struct EngineCase
     EngineStep step;
     Epilogue own;                              //!< Steps of the epilogue, from the first one on.
     std::shared_ptr<Prepared const> otherwise; //!< Makes the same where an address is none for the engine.
+    int64_t extraRows{0}; //!< Of the tensor that the epilogue reads, which repeats; 0: it lies as the result does.
 };
 Result<EngineCase> engineCaseOf(
     CudaDevice const& device, EngineStep step, std::span<TensorArg const> inputs, TensorArg const& out);

@@ -44,13 +44,15 @@ Result<std::shared_ptr<Prepared const>> largeProduct(
                         .hasExtra = of.own.extraInputs() > 0,
                         .isWindowed = of.step.windows.has_value(),
                         .hasSecond = of.step.second.has_value(),
-                        .epilogue = TENON_TRY(largeEpilogueText(of.own))},
+                        .epilogue = TENON_TRY(largeEpilogueText(of.own)),
+                        .repeatsExtra = of.extraRows > 0},
         .rows = matrices.rows,
         .columns = matrices.columns,
         .depth = matrices.depth,
         .windows = of.step.windows,
         .second = of.step.second,
         .extraInput = kFirstExtra,
+        .extraRows = of.extraRows,
         .otherwise = std::move(of.otherwise)};
     whole.factors.alpha = product.alpha;
     return withRest(

@@ -98,7 +98,8 @@ LargeCode codeOfLarge(LargeCase const& of)
     code.b = form.isTurnedB ? EngineMatrix{of.columns, of.depth, form.tile.columns, row}
                             : EngineMatrix{of.depth, of.columns, row.elements(), row};
     code.c = {of.rows, of.columns, LargeTile::kSlotRows, pieceRow(form.type)};
-    code.extra = {of.rows, of.columns, LargeTile::kSlotRows, pieceRow(form.extra)};
+    int64_t const extraRows = of.extraRows > 0 ? of.extraRows + LargeTile::kSlotRows - 1 : of.rows;
+    code.extra = {extraRows, of.columns, LargeTile::kSlotRows, pieceRow(form.extra)};
     if (code.windows)
         code.windows->boxRows = form.tile.rows;
     code.types[0] = mapTypeOf(form.in);
@@ -121,6 +122,7 @@ Result<std::shared_ptr<Prepared const>> largeStep(CudaDevice const& device, Larg
     TENON_TRY(allowShared(device, code.kernel, shared));
     LargeTilesParams params = of.factors;
     params.columns = static_cast<int>(of.columns);
+    params.extraRows = static_cast<int>(of.extraRows);
     params.steps = static_cast<int>(blocksOf(of.depth, stageRow(form).elements()));
     params.tilesAcross = static_cast<int>(blocksOf(of.columns, form.tile.columns));
     params.tiles = params.tilesAcross * static_cast<int>(blocksOf(of.rows, form.tile.rows));

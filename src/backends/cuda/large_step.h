@@ -17,6 +17,7 @@ struct LargeCase
     std::optional<SecondWindows> second{};  //!< What stands behind their depth.
     LargeTilesParams factors{};             //!< Its numbers that have to do with scales.
     size_t extraInput;
+    int64_t extraRows{0};                      //!< Of that input, behind which its first rows stand again; 0: as many.
     size_t scalesInput{0};                     //!< 0: there are none.
     std::shared_ptr<Prepared const> otherwise; //!< Makes the same where the copy engine does not take an address.
 };

@@ -347,9 +347,9 @@ static __device__ __forceinline__ void fetchBias(LargeTilesParams const& p, Slot
 static __device__ __forceinline__ void fetchExtra(
     LargeTilesParams const& p, Slots const& slots, Place const& at, int piece)
 {
-    int const slot = piece % SLOTS;
+    int const slot = piece % SLOTS, row = at.row + piece / kAcross * 64;
     fetchPiece<Extra>(slots.at + slot * kSlotBytes + kExtraAt, p.extra, slots.barriers + slot * 8,
-        at.column + piece % kAcross * 64, at.row + piece / kAcross * 64);
+        at.column + piece % kAcross * 64, REPEATS_EXTRA ? row % p.extraRows : row);
 }
 
 //! The first tensors of a tile that it will be finished with.
@@ -743,10 +743,10 @@ std::string largeTilesText(LargeTilesForm const& form)
         form.in == "signed char" ? 'r' : 'f');
     text += fmt::format("constexpr int BM = {}, BN = {}, STAGES = {}, SLOTS = {}, ROW_BYTES = {};\n"
                         "constexpr bool TAKES_TURNS = {}, IS_TURNED_B = {}, HAS_BIAS = {}, HAS_EXTRA = {}, "
-                        "IS_WINDOWED = {}, HAS_SECOND = {}, IS_SCALED = {};\n"
+                        "IS_WINDOWED = {}, HAS_SECOND = {}, IS_SCALED = {}, REPEATS_EXTRA = {};\n"
                         "constexpr bool IS_ROUNDED = {}, IS_FOLDED = {}, IS_FROM_ZERO = {}, ARE_NUMBERS = {};\n",
         tile.rows, tile.columns, form.stages(), tile.slots, form.rowBytes, tile.takesTurns, form.isTurnedB,
-        form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond, form.isScaled(),
+        form.hasBias, form.hasExtra, form.isWindowed, form.hasSecond, form.isScaled(), form.repeatsExtra,
         LargeTilesForm::isByte(form.type), form.rounding.isFolded, form.rounding.isFromZero, form.rounding.areNumbers);
     text += matrixText();
     text += fmt::format("#if defined(TENON_EMULATED) || defined(__CUDA_ARCH_FEAT_SM90_ALL)\n{}#ifdef TENON_EMULATED\n"

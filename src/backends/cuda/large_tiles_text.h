@@ -13,13 +13,14 @@
 namespace tenon::cuda
 {
 
-//! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does.
+//! Matrices as the copy engine knows them: a, which may be windows, b, the result, and a tensor that lies as it does,
+//! or has extraRows rows that repeat, the first ones of which stand behind the last again, fewer than a piece has.
 //! Steps of the depth behind firstSteps have windows of the second images.
 //! alpha: of all sums, in front of what scale a column has; factors of the bias, of that tensor's bytes and, unless
 //! they are in all these, of results in front of their rounding.
 TENON_DEVICE_STRUCT(LargeTilesParams, unsigned const* stop; void const* bias; void const* scales; int columns;
-                    int steps; int firstSteps; int tilesAcross; int tiles; int scaleStep; float alpha; float biasFactor;
-                    float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
+                    int steps; int firstSteps; int tilesAcross; int tiles; int extraRows; int scaleStep; float alpha;
+                    float biasFactor; float extraFactor; float outFactor; WindowWalk walk; WindowWalk secondWalk;
                     alignas(64) unsigned long long a[16]; alignas(64) unsigned long long second[16];
                     alignas(64) unsigned long long b[16]; alignas(64) unsigned long long c[16];
                     alignas(64) unsigned long long extra[16];);
@@ -60,6 +61,7 @@ struct LargeTilesForm
     int rowBytes{128};     //!< Of the depth, that a stage has.
     std::string epilogue;  //!< As largeEpilogueText gives it.
     LargeRounding rounding{};
+    bool repeatsExtra{false};
 
     static bool isByte(std::string_view type) noexcept
     {

@@ -1,22 +1,17 @@
 // Convolution whose windows lie side by side, as at the entry of vision transformers: windows become rows of a matrix
-// by one copy, which rounds an image of float32, and a product by cuBLASLt gives all maps of a pixel side by side.
+// by one copy, which rounds an image of float32, and a product gives all maps of a pixel side by side.
 #include "backends/cuda/cublas_lt.h"
-#include "backends/cuda/cublas_product.h"
-#include "backends/cuda/matrix_text.h"
+#include "backends/cuda/patch_rows.h"
 #include "backends/cuda/strided_copy.h"
-#include "backends/cuda/width_step.h"
 #include "layers/image_convolution.h"
 
-#include <algorithm>
-#include <array>
+#include <numeric>
 
 namespace tenon::cuda
 {
 
 namespace
 {
-constexpr size_t kPatchAlignment{256};
-
 //! Empty: each element of the input is in one window at most, and none is beyond its edges, whatever its extents are.
 std::string objectionTo(Window const& window, int64_t groups)
 {
@@ -49,110 +44,9 @@ CopyPart patchesOf(Window const& window, std::vector<int64_t> const& in, std::ve
     return part;
 }
 
-TENON_DEVICE_STRUCT(PatchRowsParams, unsigned const* stop; void const* x; void* y; unsigned long long count; int across;
-                    int down; int height; int width; int isWide;);
-
-//! Eight neighbours of a row of a window at a time, in the order of the matrix.
-constexpr char kPatchRowsText[]{R"(
-constexpr unsigned kRow = PIECES * 8, kWindow = CHANNELS * WINDOW_Y * PIECES;
-TENON_KERNEL(patchRows, PatchRowsParams)
-{
-    for (u64 item = firstItem(); item < p.count; item += itemStride())
-    {
-        unsigned const inside = (unsigned)(item % kWindow), window = (unsigned)(item / kWindow);
-        unsigned const row = inside / PIECES % WINDOW_Y, channel = inside / (PIECES * WINDOW_Y);
-        unsigned const across = window % p.across, down = window / p.across % p.down;
-        i64 const image = (i64)(window / p.across / p.down) * CHANNELS + channel;
-        Source const* const from = (Source const*)p.x + (image * p.height + down * WINDOW_Y + row) * p.width
-            + across * kRow + inside % PIECES * 8;
-        Pack<Source, 8> pixels;
-        if (p.isWide)
-            for (int i = 0; i < 8; i += AT_ONCE)
-                *(Pack<Source, AT_ONCE>*)(pixels.v + i) = *(Pack<Source, AT_ONCE> const*)(from + i);
-        else
-            for (int i = 0; i < 8; ++i)
-                pixels.v[i] = from[i];
-        Pack<Stored, 8> to;
-        for (int i = 0; i < 8; ++i)
-            put(to.v[i], widen(pixels.v[i]));
-        ((Pack<Stored, 8>*)p.y)[item] = to;
-    }
-}
-)"};
-constexpr int64_t kPatchPiece{8};
-
-//! Rows of windows in the type of the result, which is of 16 bits; null where windows are no whole pieces, or there are
-//! more of them than the kernel counts.
-Result<std::shared_ptr<Prepared const>> patchRows(
-    CudaDevice const& device, Window const& window, TensorArg const& x, TensorArg const& out)
-{
-    int64_t const windows = out.extents[0] * volumeOf({out.extents.begin() + 2, out.extents.end()});
-    bool const isTaken = window.rank() == 2 && window.size[1] % kPatchPiece == 0 && isSmall(windows)
-        && (out.dtype == DType::kHALF || out.dtype == DType::kBF16)
-        && (x.dtype == out.dtype || x.dtype == DType::kFLOAT);
-    if (!isTaken)
-        return std::shared_ptr<Prepared const>{};
-    int64_t const atOnce = elementsAtOnce(tenon::bytesOf(x.dtype, 1));
-    PatchRowsParams params{};
-    params.count = static_cast<uint64_t>(windows * x.extents[1] * volumeOf(window.size) / kPatchPiece);
-    params.across = static_cast<int>(out.extents[3]);
-    params.down = static_cast<int>(out.extents[2]);
-    params.height = static_cast<int>(x.extents[2]);
-    params.width = static_cast<int>(x.extents[3]);
-    params.isWide = x.extents[3] % atOnce == 0 ? 1 : 0;
-    std::string const text = functionsFor(std::array{x.dtype, out.dtype}) + kPatchRowsParamsText
-        + fmt::format("typedef {} Source;\ntypedef {} Stored;\nconstexpr unsigned CHANNELS = {}, WINDOW_Y = {}, "
-                      "PIECES = {};\nconstexpr int AT_ONCE = {};\n",
-            TENON_TRY(storageOf(x.dtype)), TENON_TRY(storageOf(out.dtype)), x.extents[1], window.size[0],
-            window.size[1] / kPatchPiece, atOnce)
-        + kPatchRowsText;
-    Module const& module = *TENON_TRY(moduleOf(device, wholeText(text)));
-    return widthStep(params, TENON_TRY(module.function("patchRows")), [](PatchRowsParams& own, Call const& call) {
-        own.x = call.inputs[0];
-        own.y = call.outputs[0];
-        own.isWide = reinterpret_cast<uintptr_t>(own.x) % static_cast<uintptr_t>(kWideBytes) == 0 ? own.isWide : 0;
-    });
-}
-
-class PatchStep final : public CudaPrepared
-{
-  public:
-    PatchStep(
-        std::shared_ptr<Prepared const> copy, std::shared_ptr<Prepared const> product, size_t bytes, size_t inputs)
-        : mCopy{std::move(copy)},
-          mProduct{std::move(product)},
-          mBytes{(bytes + kPatchAlignment - 1) / kPatchAlignment * kPatchAlignment},
-          mInputs{inputs}
-    {
-    }
-    size_t scratchBytes() const noexcept override
-    {
-        return mBytes + mProduct->scratchBytes();
-    }
-    Result<Done> launch(CudaCall const& at) const override
-    {
-        void* patches = at.call.scratch;
-        Call const copy{.inputs = at.call.inputs, .outputs = &patches};
-        TENON_TRY(cudaPrepared(*mCopy).launch(at.with(copy)));
-        std::array<void const*, kMaxOperands> inputs{};
-        std::copy_n(at.call.inputs, mInputs, inputs.begin());
-        inputs[0] = patches;
-        Call const product{.inputs = inputs.data(),
-            .outputs = at.call.outputs,
-            .scratch = static_cast<char*>(at.call.scratch) + mBytes};
-        return cudaPrepared(*mProduct).launch(at.with(product));
-    }
-
-  private:
-    std::shared_ptr<Prepared const> mCopy;
-    std::shared_ptr<Prepared const> mProduct;
-    size_t mBytes;
-    size_t mInputs;
-};
-
 //! A copy and a product of what it has written.
-Result<std::shared_ptr<Prepared const>> patchStep(CudaDevice const& device, ConvolutionShape const& layer,
-    std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
+Result<std::shared_ptr<Prepared const>> convolvedPatches(CudaDevice const& device, ConvolutionShape const& layer,
+    PatchTerms const& terms, std::span<TensorArg const> inputs, TensorArg const& out, int32_t tactic)
 {
     TensorArg const& x = inputs[0];
     if (std::string const why = objectionTo(layer.window, layer.groups); !why.empty())
@@ -162,7 +56,10 @@ Result<std::shared_ptr<Prepared const>> patchStep(CudaDevice const& device, Conv
         return badArgument("a convolution of patches takes a row-major image, and gives channels last");
     int64_t const depth = x.extents[1] * volumeOf(layer.window.size);
     StepProduct const product = productOf(layer, out, depth);
-    auto copy = TENON_TRY(patchRows(device, layer.window, x, out));
+    std::vector<int64_t> const& size = layer.window.size;
+    std::shared_ptr<Prepared const> copy;
+    if (size.size() == 2)
+        copy = TENON_TRY(patchRows(device, {size[0], size[1], out.extents[2], out.extents[3]}, x, out.dtype));
     if (copy == nullptr && x.dtype != out.dtype)
         return badArgument("a convolution of patches rounds images whose windows are {} elements wide", kPatchPiece);
     if (copy == nullptr)
@@ -171,9 +68,10 @@ Result<std::shared_ptr<Prepared const>> patchStep(CudaDevice const& device, Conv
     std::vector<TensorArg> operands{inputs.begin(), inputs.end()};
     operands[0].dtype = out.dtype;
     auto const bytes = static_cast<size_t>(tenon::bytesOf(out.dtype, product.shape.rows * depth));
-    auto whole = TENON_TRY(libraryProduct(device, product, operands, out, tactic));
-    return std::shared_ptr<Prepared const>{
-        std::make_shared<PatchStep>(std::move(copy), std::move(whole), bytes, inputs.size())};
+    auto whole = TENON_TRY(patchProduct(device, product, terms, operands, out, tactic));
+    std::vector<int32_t> positions(inputs.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    return patchStep(std::move(copy), std::move(whole), bytes, std::move(positions));
 }
 
 class PatchConvolutionKernel final : public ConvolutionKernel
@@ -186,7 +84,8 @@ class PatchConvolutionKernel final : public ConvolutionKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
-        return patchStep(device(), layer, inputs, outputs[0], TENON_TRY(chosenTactic()));
+        PatchTerms const terms{.isFilterConstant = isConstant(1), .areOthersConstant = !layer.hasBias || isConstant(2)};
+        return convolvedPatches(device(), layer, terms, inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
 };
 
@@ -207,9 +106,18 @@ class ImagePatchesKernel final : public LayerKernel
             .groups = layer.product.nbGroups,
             .hasBias = inputs.size() > 2 && inputs[2].present,
             .epilogue = layer.product.epilogue};
-        return patchStep(device(), shape, inputs, outputs[0], TENON_TRY(chosenTactic()));
+        PatchTerms const terms{.isFilterConstant = isConstant(1), .areOthersConstant = !shape.hasBias || isConstant(2)};
+        return convolvedPatches(device(), shape, terms, inputs, outputs[0], TENON_TRY(chosenTactic()));
     }
 };
+
+ProductShape typicalProduct(Problem const& problem, Convolution const& layer)
+{
+    ConvolutionShape const shape{.window = layer.window(), .hasBias = problem.hasInput(2), .epilogue = {}};
+    TensorArg const out{problem.output().dtype, Layout::kChannelsLast, problem.typicalExtents(problem.output())};
+    int64_t const channels = problem.typicalExtents(problem.input(0))[1];
+    return productOf(shape, out, channels * volumeOf(shape.window.size)).shape;
+}
 
 std::variant<std::vector<Offer>, Refusal> offersOfPatches(Problem const& problem)
 {
@@ -221,12 +129,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfPatches(Problem const& problem
         return refuse(kName, std::move(reason));
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
-    std::vector<Offer> offers = libraryOffers(problem, Layout::kLinear, convolutionWork(problem, false));
+    std::vector<Offer> offers = patchOffers(problem, typicalProduct(problem, layer), Layout::kChannelsLast);
     for (Offer& offer : offers)
-    {
-        offer.outputs = {Layout::kChannelsLast};
         putExtraLayouts(offer, problem, Layout::kChannelsLast);
-    }
     return offers;
 }
 
@@ -245,12 +150,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfImagePatches(Problem const& pr
         return refuse(kName, "takes weights of 16 bits, of the result's type");
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
-    double const products = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())))
-        * static_cast<double>(volumeOf(window.size)) * static_cast<double>(problem.typicalExtents(problem.input(0))[1]);
-    std::vector<Offer> offers = libraryOffers(problem, Layout::kLinear, products);
-    for (Offer& offer : offers)
-        offer.outputs = {Layout::kChannelsLast};
-    return offers;
+    return patchOffers(problem, typicalProduct(problem, layer.product), Layout::kChannelsLast);
 }
 
 Result<KernelSpec> buildImagePatches(Problem const& problem, Offer const& offer)
