@@ -48,6 +48,11 @@ constexpr Rule kClean[]{
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     {"outer-product-to-pointwise", RuleKind::kSimplify,
         "A product over one element is one of elements, exact in its type.", outerProductToPointwise},
+    {"gather-in-order-to-reshape", RuleKind::kSimplify, "A gather of everything in its order is a reshape.",
+        gatherInOrderToReshape},
+    // Before folding: what all indices give may be too large for that, one row is not.
+    {"gather-row-once", RuleKind::kSimplify, "A row that all indices name is gathered once, and broadcast.",
+        gatherRowOnce},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kReshapedWeights,
     kCancelRequantization,

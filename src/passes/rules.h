@@ -12,6 +12,8 @@ Rewrite foldWeights(Graph const& graph, Node const& node);
 Rewrite removeNoOps(Graph const& graph, Node const& node);
 Rewrite mergeCasts(Graph const& graph, Node const& node);
 Rewrite mergeEqualNodes(Graph const& graph, Node const& node);
+Rewrite gatherInOrderToReshape(Graph const& graph, Node const& node);
+Rewrite gatherRowOnce(Graph const& graph, Node const& node);
 
 // Shuffles.
 Rewrite squeezeToShuffle(Graph const& graph, Node const& node);
