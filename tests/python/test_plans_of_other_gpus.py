@@ -225,3 +225,66 @@ def test_norms_by_moments_on_hopper_are_norms_elsewhere(tmp_path: pathlib.Path) 
     for here in (86, 75):
         said = on_fake_gpu(LOAD_NORMS.format(path=path), here)
         assert said.count('"Normalization"') == 1 and "MeasuredProduct" not in said
+
+
+PATCHES = """
+IMAGES = RANDOM.integers(-1, 2, (2, 3, 16, 24)).astype(np.float32)
+KERNEL = RANDOM.integers(-1, 2, (16, 3, 8, 8)).astype(np.float16)
+BIAS, FRONT, TABLE = (RANDOM.integers(-4, 5, shape).astype(np.float16) for shape in ((16,), (2, 1, 16), (1, 7, 16)))
+FRONT[1] = FRONT[0]
+WINDOWS = IMAGES.reshape(2, 3, 2, 8, 3, 8)
+OWN = np.einsum("ncyhxw,mchw->nyxm", WINDOWS, KERNEL.astype(np.float32)).reshape(2, 6, 16) + BIAS
+EMBEDDED = np.concatenate([FRONT, OWN], axis=1) + TABLE
+"""
+
+BUILD_PATCHES = (
+    COMMON
+    + PATCHES
+    + """
+builder = trt.Builder(LOGGER)
+network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+image = network.add_cast(network.add_input("x", trt.float32, IMAGES.shape), trt.float16).get_output(0)
+conv = network.add_convolution_nd(image, 16, (8, 8), KERNEL, BIAS)
+conv.stride_nd = (8, 8)
+rows = network.add_shuffle(conv.get_output(0))
+rows.reshape_dims = (2, 16, 6)
+rows.second_transpose = (0, 2, 1)
+front = network.add_constant(FRONT.shape, FRONT).get_output(0)
+joined = network.add_concatenation([front, rows.get_output(0)])
+joined.axis = 1
+table = network.add_constant(TABLE.shape, TABLE).get_output(0)
+y = network.add_elementwise(joined.get_output(0), table, trt.ElementWiseOperation.SUM).get_output(0)
+y.name = "y"
+network.mark_output(y)
+config = builder.create_builder_config()
+config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, config)))
+"""
+)
+
+LOAD_PATCHES = (
+    COMMON
+    + PATCHES
+    + """
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
+context = engine.create_execution_context()
+x, y = tenon.DeviceArray.of(engine, IMAGES), tenon.DeviceArray(engine, EMBEDDED.shape, np.float16)
+context.set_tensor_address("x", x)
+context.set_tensor_address("y", y)
+assert context.execute_async_v3(0)
+assert np.array_equal(y.numpy().astype(np.float32), EMBEDDED)
+print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+"""
+)
+
+
+def test_rows_of_patches_are_one_layer_on_gpus_and_several_on_the_host(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "plan")
+    on_fake_gpu(BUILD_PATCHES.format(path=path), 90)
+    for here in (90, 86, 75):
+        assert on_fake_gpu(LOAD_PATCHES.format(path=path), here).count('"PatchEmbedding"') == 1
+    on_host = 'import os\nos.environ["TENON_DEVICE"] = "cpu"\n'
+    said = on_fake_gpu(on_host + LOAD_PATCHES.format(path=path))
+    assert said.count('"Convolution"') == 1 and "PatchEmbedding" not in said
