@@ -25,6 +25,18 @@ uint64_t mix(uint64_t chain, uint64_t word) noexcept
 {
     return std::rotl((chain ^ word) * kOdd, 29);
 }
+
+template <typename Before, typename After>
+uint64_t sumOfChunks(ByteView bytes, Before const& before, After const& after)
+{
+    std::vector<uint64_t> sums((bytes.size() + kChunk - 1) / kChunk);
+    forEachChunk(bytes.size(), [&](size_t first, size_t count) {
+        before(first, count);
+        sums[first / kChunk] = checksum(bytes.subspan(first, count));
+        after(first, count);
+    });
+    return checksum({reinterpret_cast<uint8_t const*>(sums.data()), sums.size() * sizeof(uint64_t)});
+}
 } // namespace
 
 uint64_t checksum(ByteView bytes) noexcept
@@ -50,13 +62,17 @@ uint64_t checksum(ByteView bytes) noexcept
 
 uint64_t chunkedChecksum(ByteView bytes, PagedMemory const* pages)
 {
-    std::vector<uint64_t> sums((bytes.size() + kChunk - 1) / kChunk);
-    forEachChunk(bytes.size(), [&](size_t first, size_t count) {
-        sums[first / kChunk] = checksum(bytes.subspan(first, count));
-        if (pages != nullptr)
-            pages->drop(bytes.data() + first, count);
-    });
-    return checksum({reinterpret_cast<uint8_t const*>(sums.data()), sums.size() * sizeof(uint64_t)});
+    return sumOfChunks(
+        bytes, [](size_t, size_t) {},
+        [&](size_t first, size_t count) {
+            if (pages != nullptr)
+                pages->drop(bytes.data() + first, count);
+        });
+}
+
+uint64_t chunkedChecksum(ByteView bytes, std::function<void(size_t first, size_t count)> const& fill)
+{
+    return sumOfChunks(bytes, fill, [](size_t, size_t) {});
 }
 
 } // namespace tenon

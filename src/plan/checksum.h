@@ -3,6 +3,8 @@
 
 #include "base/bytes.h"
 
+#include <functional>
+
 namespace tenon
 {
 
@@ -16,5 +18,7 @@ uint64_t checksum(ByteView bytes) noexcept;
 //! checked, at memory speed, rather than lazily, so that damage shows at load and never as a wrong result. Bytes in
 //! `pages` leave memory behind it.
 uint64_t chunkedChecksum(ByteView bytes, PagedMemory const* pages = nullptr);
+//! The same of bytes that `fill` writes chunk by chunk, which are still in a cache when they are summed up.
+uint64_t chunkedChecksum(ByteView bytes, std::function<void(size_t first, size_t count)> const& fill);
 
 } // namespace tenon

@@ -2,13 +2,11 @@
 #pragma once
 
 #include "base/cpus.h"
+#include "base/in_parallel.h"
 #include "base/result.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <thread>
-#include <vector>
 
 namespace tenon
 {
@@ -16,20 +14,14 @@ namespace tenon
 inline constexpr size_t kChunk{size_t{4} << 20};
 
 //! Calls `work(first, bytes)` for each chunk of `size` bytes, in any order; from several threads where there are many.
+//! There is a cancellation point in front of each.
 template <typename Work>
 void forEachChunk(size_t size, Work const& work)
 {
     size_t const chunks = (size + kChunk - 1) / kChunk;
-    std::atomic<size_t> next{0};
-    auto const share = [&] {
-        for (size_t i = next++; i < chunks; i = next++)
-            work(i * kChunk, std::min(kChunk, size - i * kChunk));
-    };
-    size_t const threads = std::min<size_t>({static_cast<size_t>(usableCpus()), chunks / 2, 8});
-    std::vector<std::jthread> team;
-    for (size_t i = 1; i < threads; ++i)
-        team.emplace_back(share);
-    share();
+    auto const threads = std::min<size_t>({static_cast<size_t>(usableCpus()), chunks / 2, 8});
+    inParallel(chunks, static_cast<int32_t>(threads),
+        [&](size_t i) { work(i * kChunk, std::min(kChunk, size - i * kChunk)); });
 }
 
 //! The same in order and by the caller, for what comes from a stream: `work` gives how many bytes there were, fewer

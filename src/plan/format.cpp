@@ -128,20 +128,6 @@ Result<Done> checkGaps(ByteView blob, std::span<PlanSectionEntry const> table)
     }
     return Done{};
 }
-
-//! The first touch of some hundred megabytes takes long enough for its user to give up meanwhile.
-Bytes zerosInParts(size_t size)
-{
-    constexpr size_t kPart{size_t{8} << 20};
-    Bytes bytes;
-    bytes.reserve(size);
-    while (bytes.size() < size)
-    {
-        cancellationPoint();
-        bytes.resize(std::min(size, bytes.size() + kPart));
-    }
-    return bytes;
-}
 } // namespace
 
 Result<PlanSections> openPlan(ByteView blob, PagedMemory const* pages)
@@ -182,40 +168,51 @@ uint32_t planFlags(ByteView beginning) noexcept
     return isPlan ? header.flags : 0;
 }
 
-Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
-    ByteView code, uint32_t flags)
+PlanForm planForm(uint64_t metadataBytes, uint64_t weightBytes, uint64_t codeBytes, uint32_t flags)
 {
-    std::vector<PlanSectionEntry> table{{PlanSection::kMetadata}, {PlanSection::kWeights}};
-    if (!code.empty())
-        table.push_back({PlanSection::kCode});
-    PlanHeader header;
+    PlanForm form;
+    form.table = {{PlanSection::kMetadata}, {PlanSection::kWeights}};
+    if (codeBytes > 0)
+        form.table.push_back({PlanSection::kCode});
+    PlanHeader& header = form.header;
     std::copy(std::begin(kPlanTag), std::end(kPlanTag), header.tag);
     std::copy(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
     std::ranges::copy(kApiVersion, header.version);
     header.flags = flags;
-    header.sections = static_cast<uint32_t>(table.size());
-    size_t const tableBytes = table.size() * sizeof(PlanSectionEntry);
-    table[0].offset = roundUp(sizeof(header) + tableBytes, kWeightAlignment);
-    table[0].size = metadata.size();
-    table[1].offset = roundUp(table[0].offset + table[0].size, kPlanPage);
-    table[1].size = weightBytes;
-    header.size = table[1].offset + table[1].size;
-    if (!code.empty())
+    header.sections = static_cast<uint32_t>(form.table.size());
+    size_t const tableBytes = form.table.size() * sizeof(PlanSectionEntry);
+    form.table[0].offset = roundUp(sizeof(header) + tableBytes, kWeightAlignment);
+    form.table[0].size = metadataBytes;
+    form.table[1].offset = roundUp(form.table[0].offset + metadataBytes, kPlanPage);
+    form.table[1].size = weightBytes;
+    header.size = form.table[1].offset + weightBytes;
+    if (codeBytes > 0)
     {
-        table[2].offset = roundUp(header.size, kPlanPage);
-        table[2].size = code.size();
-        header.size = table[2].offset + table[2].size;
+        form.table[2].offset = roundUp(header.size, kPlanPage);
+        form.table[2].size = codeBytes;
+        header.size = form.table[2].offset + codeBytes;
     }
-    Bytes blob = zerosInParts(header.size);
-    copyCancellably(blob.data() + table[0].offset, metadata.data(), metadata.size());
-    fill(context, blob.data() + table[1].offset);
-    if (!code.empty())
-        std::ranges::copy(code, blob.begin() + static_cast<int64_t>(table[2].offset));
-    std::memcpy(blob.data(), &header, sizeof(header));
-    std::memcpy(blob.data() + sizeof(header), table.data(), tableBytes);
-    cancellationPoint();
-    resealPlan(blob);
-    return blob;
+    return form;
+}
+
+void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, ByteView code, std::span<uint8_t> file)
+{
+    for (PlanSectionEntry& entry : form.table)
+    {
+        std::span<uint8_t> const to = file.subspan(entry.offset, entry.size);
+        if (entry.kind == PlanSection::kWeights)
+        {
+            entry.checksum =
+                chunkedChecksum(to, [&](size_t first, size_t count) { fill(to.data() + first, first, count); });
+            continue;
+        }
+        ByteView const from = entry.kind == PlanSection::kCode ? code : metadata;
+        copyCancellably(to.data(), from.data(), from.size());
+        entry.checksum = checksum(to);
+    }
+    form.header.checksum = headerChecksum(form.header, form.table);
+    std::memcpy(file.data(), &form.header, sizeof(PlanHeader));
+    std::memcpy(file.data() + sizeof(PlanHeader), form.table.data(), form.table.size() * sizeof(PlanSectionEntry));
 }
 
 bool resealPlan(std::span<uint8_t> blob)

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 
 #include <cstddef>
+#include <functional>
 
 namespace tenon
 {
@@ -67,9 +68,17 @@ class PagedMemory;
 Result<PlanSections> openPlan(ByteView blob, PagedMemory const* pages = nullptr);
 //! The flags of what begins like a plan, as they stand there; 0 for anything else.
 uint32_t planFlags(ByteView beginning) noexcept;
-//! A file of the two sections, and one of code unless there is none.
-Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
-    ByteView code = {}, uint32_t flags = 0);
+//! Where the parts of a file of the two sections lie, and one of code unless there is none.
+struct PlanForm
+{
+    PlanHeader header;
+    std::vector<PlanSectionEntry> table;
+};
+PlanForm planForm(uint64_t metadataBytes, uint64_t weightBytes, uint64_t codeBytes, uint32_t flags);
+//! Writes a file over zeros. `fill` writes a part of the weights' section, those between `first` and `first` + `count`,
+//! and is called from several threads.
+using WeightFill = std::function<void(uint8_t* to, size_t first, size_t count)>;
+void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, ByteView code, std::span<uint8_t> file);
 //! Recomputes every checksum of a file whose header and section table are intact; false when they are not. For tests
 //! that change what lies inside.
 bool resealPlan(std::span<uint8_t> blob);

@@ -31,9 +31,9 @@ uint8_t* mapAligned(size_t bytes, size_t alignment)
 }
 } // namespace
 
-std::shared_ptr<PlanMemory> PlanMemory::make(size_t bytes)
+std::shared_ptr<PlanMemory> PlanMemory::make(size_t bytes, bool isRead)
 {
-    bool const isLarge = bytes >= kLargePage;
+    bool const isLarge = isRead && bytes >= kLargePage;
     uint8_t* const data = mapAligned(bytes, isLarge ? kLargePage : kPlanPage);
     if (data == nullptr)
         return nullptr;

@@ -13,8 +13,8 @@ namespace tenon
 class PlanMemory
 {
   public:
-    //! Null when there is no memory.
-    static std::shared_ptr<PlanMemory> make(size_t bytes);
+    //! Null when there is no memory. `isRead`: by runs, for which large pages are asked for.
+    static std::shared_ptr<PlanMemory> make(size_t bytes, bool isRead = true);
     //! The pages of a file that can neither change nor become shorter, filled already; null when they cannot be mapped.
     static std::shared_ptr<PlanMemory> sealed(int file, size_t bytes);
     ~PlanMemory();
@@ -48,6 +48,13 @@ class PlanMemory
     {
         return {mData, mSize};
     }
+    //! Zeros at first, for one who writes them in an order of his own; they may be written to from then on, too.
+    std::span<uint8_t> writable() noexcept
+    {
+        return {mData, mSize};
+    }
+    //! Pages of a piece that is about to be written, in one walk instead of a fault for each.
+    void touch(size_t first, size_t count) noexcept;
 
   private:
     PlanMemory(uint8_t* data, size_t size) noexcept
@@ -55,8 +62,6 @@ class PlanMemory
           mSize{size}
     {
     }
-    //! Pages of a piece that is about to be written, in one walk instead of a fault for each.
-    void touch(size_t first, size_t count) noexcept;
     void seal() noexcept;
 
     uint8_t* mData;
@@ -65,5 +70,10 @@ class PlanMemory
 
 //! A copy of a plan; null when there is no memory.
 std::shared_ptr<PlanMemory> copyPlan(ByteView plan);
+
+struct Plan;
+//! As writePlan, for a plan that nobody needs any more: weights that it alone holds go as soon as they are copied, so
+//! that they are never there twice.
+Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan);
 
 } // namespace tenon

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "plan/plan_memory.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

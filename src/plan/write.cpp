@@ -1,14 +1,20 @@
 // writePlan: the same plan gives the same bytes.
 #include "base/cancellation.h"
+#include "base/out_of_memory.h"
 #include "plan/check.h"
 #include "plan/checksum.h"
 #include "plan/format.h"
 #include "plan/plan.h"
 #include "plan/plan_generated.h"
+#include "plan/plan_memory.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
-#include <unordered_map>
+#include <functional>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace tenon
@@ -26,37 +32,123 @@ struct WeightPlaces
     uint64_t bytes{0};
 };
 
+//! A sum of some of a weight's bytes: what is alike here may be equal.
+uint64_t sampleSum(ByteView bytes)
+{
+    constexpr size_t kSample{64};
+    constexpr size_t kSamples{16};
+    if (bytes.size() <= kSample * kSamples)
+        return checksum(bytes);
+    std::array<uint8_t, kSample * kSamples> all;
+    for (size_t i = 0; i < kSamples; ++i)
+        std::memcpy(&all[i * kSample], &bytes[(bytes.size() - kSample) / (kSamples - 1) * i], kSample);
+    return checksum(all);
+}
+
+//! Finds weights whose bytes are equal. Few are alike in size and samples, and only of those all bytes are read.
+class EqualWeights
+{
+  public:
+    explicit EqualWeights(std::vector<PlanWeight> const& weights)
+        : mWeights{weights},
+          mSums(weights.size())
+    {
+    }
+    //! The first among those that were asked for before; kNone: this one is.
+    static constexpr size_t kNone{SIZE_MAX};
+    size_t before(size_t i)
+    {
+        auto& alike = mAlike[{mWeights[i].bytes, sampleSum(bytesOf(i))}];
+        for (size_t const other : alike)
+            if (mWeights[i].bytes == 0
+                || (sumOf(i) == sumOf(other)
+                    && std::memcmp(mWeights[other].data, mWeights[i].data, mWeights[i].bytes) == 0))
+                return other;
+        alike.push_back(i);
+        return kNone;
+    }
+
+  private:
+    ByteView bytesOf(size_t i) const
+    {
+        return {static_cast<uint8_t const*>(mWeights[i].data), mWeights[i].bytes};
+    }
+    uint64_t sumOf(size_t i)
+    {
+        if (!mSums[i])
+            mSums[i] = checksum(bytesOf(i));
+        return *mSums[i];
+    }
+
+    std::vector<PlanWeight> const& mWeights;
+    std::vector<std::optional<uint64_t>> mSums;
+    std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>> mAlike;
+};
+
 WeightPlaces placeWeights(std::vector<PlanWeight> const& weights)
 {
     WeightPlaces places;
-    std::unordered_map<uint64_t, std::vector<size_t>> bySum;
+    EqualWeights equal{weights};
     for (size_t i = 0; i < weights.size(); ++i)
     {
-        PlanWeight const& weight = weights[i];
-        if (weight.isStripped())
-        {
-            places.first.push_back(false);
-            places.offsets.push_back(0);
-            continue;
-        }
         cancellationPoint();
-        auto& equal = bySum[checksum({static_cast<uint8_t const*>(weight.data), weight.bytes})];
-        places.first.push_back(true);
-        for (size_t const other : equal)
-            if (places.first[i] && weights[other].bytes == weight.bytes
-                && (weight.bytes == 0 || std::memcmp(weights[other].data, weight.data, weight.bytes) == 0))
-            {
-                places.first[i] = false;
-                places.offsets.push_back(places.offsets[other]);
-            }
-        if (!places.first[i])
-            continue;
-        equal.push_back(i);
-        places.offsets.push_back(places.bytes);
-        places.bytes = (places.bytes + weight.bytes + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
+        size_t const earlier = weights[i].isStripped() ? EqualWeights::kNone : equal.before(i);
+        places.first.push_back(!weights[i].isStripped() && earlier == EqualWeights::kNone);
+        places.offsets.push_back(weights[i].isStripped() ? 0
+                : places.first[i]                        ? places.bytes
+                                                         : places.offsets[earlier]);
+        if (places.first[i])
+            places.bytes =
+                (places.bytes + weights[i].bytes + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
     }
     return places;
 }
+
+//! The section of weights, part by part and from several threads; `written(i)` is called once all of weight i is.
+class WeightSection
+{
+  public:
+    WeightSection(
+        std::vector<PlanWeight> const& weights, WeightPlaces const& places, std::function<void(size_t)> written)
+        : mWeights{weights},
+          mLeft(weights.size()),
+          mWritten{std::move(written)}
+    {
+        for (size_t i = 0; i < weights.size(); ++i)
+            if (places.first[i] && weights[i].bytes > 0)
+            {
+                mParts.push_back({places.offsets[i], i});
+                mLeft[i] = weights[i].bytes;
+            }
+    }
+    void write(uint8_t* to, uint64_t first, uint64_t count)
+    {
+        auto part = std::ranges::upper_bound(mParts, first, {}, &Part::offset);
+        for (part -= part == mParts.begin() ? 0 : 1; part != mParts.end() && part->offset < first + count; ++part)
+        {
+            PlanWeight const& weight = mWeights[part->weight];
+            uint64_t const begin = std::max(first, part->offset);
+            uint64_t const end = std::min(first + count, part->offset + weight.bytes);
+            if (begin >= end)
+                continue;
+            std::memcpy(
+                to + (begin - first), static_cast<uint8_t const*>(weight.data) + (begin - part->offset), end - begin);
+            if (mLeft[part->weight].fetch_sub(end - begin) == end - begin && mWritten)
+                mWritten(part->weight);
+        }
+    }
+
+  private:
+    struct Part
+    {
+        uint64_t offset;
+        size_t weight;
+    };
+    std::vector<PlanWeight> const& mWeights;
+    std::vector<Part> mParts;                 //!< In order.
+    std::vector<std::atomic<uint64_t>> mLeft; //!< Bytes of each weight.
+    std::function<void(size_t)> mWritten;
+};
 
 //! Where the entry behind `code`, which lies at `offset`, begins.
 uint64_t endOfCode(uint64_t offset, PlanCode const& code)
@@ -301,6 +393,38 @@ class Writer
 
     fb::FlatBufferBuilder mOut{1 << 16};
 };
+
+//! The first touch of some hundred megabytes takes long enough for its user to give up meanwhile.
+Bytes zerosInParts(size_t size)
+{
+    constexpr size_t kPart{size_t{8} << 20};
+    Bytes bytes;
+    bytes.reserve(size);
+    while (bytes.size() < size)
+    {
+        cancellationPoint();
+        bytes.resize(std::min(size, bytes.size() + kPart));
+    }
+    return bytes;
+}
+
+//! All of a plan's file but its weights.
+struct PlanParts
+{
+    explicit PlanParts(Plan const& plan)
+        : places{placeWeights(plan.weights)},
+          metadata{Writer{}.metadata(plan, places)},
+          code{codeSection(plan.code)},
+          form{planForm(
+              metadata.size(), places.bytes, code.size(), plan.streamsWeights ? uint32_t{kPlanStreamsWeights} : 0)}
+    {
+        cancellationPoint();
+    }
+    WeightPlaces places;
+    Bytes metadata;
+    Bytes code;
+    PlanForm form;
+};
 } // namespace
 
 Result<Bytes> writePlan(Plan const& plan)
@@ -311,25 +435,34 @@ Result<Bytes> writePlan(Plan const& plan)
 
 Bytes writeUncheckedPlan(Plan const& plan)
 {
-    struct Fill
-    {
-        Plan const& plan;
-        WeightPlaces places;
-    } fill{plan, placeWeights(plan.weights)};
-    cancellationPoint();
-    Bytes const metadata = Writer{}.metadata(plan, fill.places);
-    cancellationPoint();
-    return sealPlan(
-        metadata, fill.places.bytes,
-        [](void* context, uint8_t* weights) {
-            auto const& [source, places] = *static_cast<Fill*>(context);
-            for (size_t i = 0; i < source.weights.size(); ++i)
-                if (places.first[i] && source.weights[i].bytes > 0)
-                {
-                    copyCancellably(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
-                }
+    PlanParts const parts{plan};
+    WeightSection section{plan.weights, parts.places, nullptr};
+    Bytes file = zerosInParts(parts.form.header.size);
+    sealPlan(
+        parts.form, parts.metadata, [&](uint8_t* to, size_t first, size_t count) { section.write(to, first, count); },
+        parts.code, file);
+    return file;
+}
+
+Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan)
+{
+    TENON_TRY(checkPlan(plan));
+    PlanParts const parts{plan};
+    // In small pages, which those of weights that go become. Large ones come from further away: a virtual machine may
+    // have given them back to its host, and waits for each to be filled there.
+    std::shared_ptr<PlanMemory> const memory = PlanMemory::make(parts.form.header.size, false);
+    if (memory == nullptr)
+        throw OutOfMemory{fmt::format("{} bytes for a plan", parts.form.header.size)};
+    WeightSection section{plan.weights, parts.places, [&](size_t i) { plan.weights[i].owner.reset(); }};
+    std::span<uint8_t> const file = memory->writable();
+    sealPlan(
+        parts.form, parts.metadata,
+        [&](uint8_t* to, size_t first, size_t count) {
+            memory->touch(static_cast<size_t>(to - file.data()), count);
+            section.write(to, first, count);
         },
-        &fill, codeSection(plan.code), plan.streamsWeights ? uint32_t{kPlanStreamsWeights} : 0);
+        parts.code, file);
+    return memory;
 }
 
 } // namespace tenon

@@ -12,6 +12,7 @@
 
 #include "base/cancellation.h"
 #include "base/nvtx.h"
+#include "plan/plan_memory.h"
 
 namespace tenon::api
 {
@@ -52,7 +53,7 @@ Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const
         static_cast<void const*>(address));
 }
 
-Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
+Result<std::shared_ptr<PlanMemory>> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 {
     BuilderConfig const& config = BuilderConfig::of(given);
     bool const isShown = config.settings().profilingVerbosity != ProfilingVerbosity::kNONE;
@@ -68,15 +69,15 @@ Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
     }
 }
 
-Result<Bytes> Builder::build(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
+Result<std::shared_ptr<PlanMemory>> Builder::build(
+    Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
-    Plan const plan = TENON_TRY(buildPlan(network, config, progress));
-    Bytes bytes = TENON_TRY(writePlan(plan));
+    std::shared_ptr<PlanMemory> plan = TENON_TRY(writePlanOnce(TENON_TRY(buildPlan(network, config, progress))));
     if (!progress.stepComplete(kBuildPhase, 3))
         return cancelled();
     progress.phaseFinish(kBuildPhase);
-    mReporting.log().info(fmt::format("plan: {:.1f} MiB", static_cast<double>(bytes.size()) / (1 << 20)));
-    return bytes;
+    mReporting.log().info(fmt::format("plan: {:.1f} MiB", static_cast<double>(plan->bytes().size()) / (1 << 20)));
+    return plan;
 }
 
 bool Builder::platformHasFastFp16() const noexcept
@@ -152,8 +153,11 @@ void Builder::reset() noexcept
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept
 {
     using Made = IHostMemory*;
-    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildSerializedNetwork", Made{nullptr},
-        [&]() -> Result<Made> { return makeHandle<IHostMemory, HostMemory>(TENON_TRY(build(network, config))); });
+    return fencedBuild(
+        *mDevice.device, network, config, "IBuilder::buildSerializedNetwork", Made{nullptr}, [&]() -> Result<Made> {
+            std::shared_ptr<PlanMemory> const plan = TENON_TRY(build(network, config));
+            return makeHandle<IHostMemory, HostMemory>(plan->bytes(), plan);
+        });
 }
 
 IHostMemory* Builder::buildSerializedNetworkWithKernelText(
@@ -166,7 +170,9 @@ IHostMemory* Builder::buildSerializedNetworkWithKernelText(
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
     return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
-        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config), nullptr, false)));
+        GraphRequest request = graphRequest(BuilderConfig::of(config), nullptr, false);
+        request.keepsAddresses = true; // Nobody reads the weights.
+        TENON_TRY(Network::of(network).toGraph(request));
         return Done{};
     });
 }
@@ -213,9 +219,9 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
     auto const make = [&]() -> Result<Made> {
         if (BuilderConfig::of(config).has(BuilderFlag::kVERSION_COMPATIBLE)) // Rule G8.
             return badConfig("BuilderFlag::kVERSION_COMPATIBLE: the flag is for plans: use buildSerializedNetwork()");
-        auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
+        std::shared_ptr<PlanMemory> const blob = TENON_TRY(build(network, config));
         LoadRequest request{
-            *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
+            blob->bytes(), blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
         request.allowsHostCode = true; // It comes from this very build.
         return TENON_TRY(deserializeEngine(request));
     };
@@ -226,9 +232,9 @@ bool Builder::buildSerializedNetworkToStream(
     INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) noexcept
 {
     auto const write = [&]() -> Result<bool> {
-        Bytes const bytes = TENON_TRY(build(network, config));
-        auto const size = static_cast<int64_t>(bytes.size());
-        int64_t const written = writer.write(bytes.data(), size);
+        std::shared_ptr<PlanMemory> const plan = TENON_TRY(build(network, config));
+        auto const size = static_cast<int64_t>(plan->bytes().size());
+        int64_t const written = writer.write(plan->bytes().data(), size);
         if (written != size)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
         return true;

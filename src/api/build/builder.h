@@ -14,8 +14,9 @@
 
 namespace tenon
 {
+class PlanMemory;
 struct PlanOptions;
-}
+} // namespace tenon
 
 namespace tenon::api
 {
@@ -87,9 +88,10 @@ class Builder final : public missing::Builder,
     Result<Done> quantize(
         Network& network, BuilderConfig const& config, GraphRequest const& given, NetworkGraph& written);
     Result<Done> narrow(Network& network, BuilderConfig const& config, NetworkGraph& written);
+    int32_t threads() const;
     PlanOptions planOptions(Network const& network, BuilderConfig const& config) const;
-    Result<Bytes> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
-    Result<Bytes> build(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
+    Result<std::shared_ptr<PlanMemory>> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
+    Result<std::shared_ptr<PlanMemory>> build(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};

@@ -79,6 +79,7 @@ struct GraphRequest
     RefitMode refit{RefitMode::kNone};          //!< Else a Replaceable lives.
     int64_t maxWorkspace{INT64_MAX};            //!< Of a custom layer.
     plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
+    bool keepsAddresses{false};                 //!< Who asks calls alignConstants.
 };
 
 class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1::INetworkDefinition, Network>
