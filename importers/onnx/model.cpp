@@ -101,8 +101,9 @@ namespace
 
 } // namespace
 
-Model::Model(Warn warn)
-    : mWarn{std::move(warn)}
+Model::Model(Warn warn, bool alignsWeights)
+    : mWarn{std::move(warn)},
+      mAlignsWeights{alignsWeights || !takesWeightsAnywhere()}
 {
 }
 
@@ -150,10 +151,14 @@ Constant Model::keep(DataType type, Shape dims, void const* data, size_t bytes)
     return {type, std::move(dims), mOwned.back().get(), count};
 }
 
-//! Uses the bytes where they lie, unless their address is no address of such elements.
-Constant Model::over(DataType type, Shape dims, std::span<char const> bytes)
+//! Uses the bytes where they lie, unless their address is no address of such elements. Large weights stay in the file
+//! all the same, three quarters of which lie so: a copy would take more time than all else that is done with them.
+Constant Model::over(DataType type, Shape dims, std::span<char const> bytes, bool isInitializer)
 {
-    if (reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bytesOf(type)) != 0)
+    constexpr size_t kLarge{size_t{1} << 18};
+    bool const isAligned = reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bytesOf(type)) == 0;
+    bool const staysThere = !mAlignsWeights && isInitializer && type == DataType::kFLOAT && bytes.size() >= kLarge;
+    if (!isAligned && !staysThere)
     {
         return keep(type, std::move(dims), bytes.data(), bytes.size());
     }
@@ -177,9 +182,9 @@ Constant Model::initializer(int index)
     TensorProto const& tensor = mProto->graph().initializer(index);
     if (auto const found = mReplacements.find(tensor.name()); found != mReplacements.end())
     {
-        return read(tensor, found->second);
+        return read(tensor, found->second, true);
     }
-    return read(tensor, mRawData[static_cast<size_t>(index)]);
+    return read(tensor, mRawData[static_cast<size_t>(index)], true);
 }
 
 Constant Model::tensor(TensorProto const& tensor)
@@ -187,7 +192,7 @@ Constant Model::tensor(TensorProto const& tensor)
     return read(tensor, std::nullopt);
 }
 
-Constant Model::read(TensorProto const& tensor, std::optional<std::span<char const>> raw)
+Constant Model::read(TensorProto const& tensor, std::optional<std::span<char const>> raw, bool isInitializer)
 {
     if (tensor.has_segment())
     {
@@ -226,7 +231,7 @@ Constant Model::read(TensorProto const& tensor, std::optional<std::span<char con
             fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor), nameOf(type), shapeText(dims),
                 raw->size()));
     }
-    return over(type, std::move(dims), *raw);
+    return over(type, std::move(dims), *raw, isInitializer);
 }
 
 Constant Model::typed(TensorProto const& tensor, DataType type)

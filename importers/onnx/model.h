@@ -21,7 +21,8 @@ using Warn = std::function<void(std::string const&)>;
 class Model
 {
   public:
-    explicit Model(Warn warn);
+    //! `alignsWeights`: also large weights, which networks of Tenon take where they lie.
+    Model(Warn warn, bool alignsWeights);
 
     //! Maps the file. The functions that load throw Failure.
     void loadFile(std::string const& path);
@@ -61,14 +62,16 @@ class Model
   private:
     void parse(std::span<char const> bytes, std::string const& path);
     Constant keep(nvinfer1::DataType type, Shape dims, void const* data, size_t bytes);
-    Constant over(nvinfer1::DataType type, Shape dims, std::span<char const> bytes);
+    Constant over(nvinfer1::DataType type, Shape dims, std::span<char const> bytes, bool isInitializer);
     Constant typed(::onnx::TensorProto const& tensor, nvinfer1::DataType type);
     Constant held(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> const& raw);
     Constant narrowedDoubles(::onnx::TensorProto const& tensor, std::span<char const> raw);
     std::span<char const> external(::onnx::TensorProto const& tensor);
-    Constant read(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> raw);
+    Constant read(
+        ::onnx::TensorProto const& tensor, std::optional<std::span<char const>> raw, bool isInitializer = false);
 
     Warn mWarn;
+    bool mAlignsWeights;
     std::string mFolder; //!< Of the model's file; empty when unknown.
     std::string mPath;
     bool mWarnedOfDouble{false};

@@ -158,6 +158,12 @@ bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint)
     return set != nullptr && set(&layer, zeroPoint) != 0;
 }
 
+bool takesWeightsAnywhere()
+{
+    static bool const isOurs = lookUp<char const* (*)()>("tenonVersion") != nullptr; // Of the parser's own release.
+    return isOurs;
+}
+
 bool keepsDouble()
 {
     static auto const keeps = lookUp<int32_t (*)()>("tenonKeepsFloat64");

@@ -55,6 +55,9 @@ bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint);
 //! Whether there is.
 bool hasZeroPoints();
 
+//! Whether networks take weights at addresses that are no multiple of their elements' size.
+bool takesWeightsAnywhere();
+
 //! Whether the network takes doubles (TENON_FLOAT64), and nobody asked for float in their place.
 bool keepsDouble();
 //! What a user is told of doubles, once.

@@ -29,10 +29,11 @@ bool hasImplicitBatch(nvinfer1::INetworkDefinition const& network)
 
 } // namespace
 
-Parser::Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger)
+Parser::Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger, bool alignsWeights)
     : mApi{network},
       mLog{logger},
-      mFlags{bitOf(OnnxParserFlag::kNATIVE_INSTANCENORM)}
+      mFlags{bitOf(OnnxParserFlag::kNATIVE_INSTANCENORM)},
+      mAlignsWeights{alignsWeights}
 {
 }
 
@@ -79,7 +80,7 @@ void Parser::load(void const* data, size_t size, char const* path)
     {
         fail(ErrorCode::kINVALID_VALUE, "the model is null");
     }
-    mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
+    mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); }, mAlignsWeights);
     mModel->loadBytes({static_cast<char const*>(data), size}, path != nullptr ? path : "");
 }
 
@@ -120,7 +121,7 @@ bool Parser::parseFromFile(char const* onnxModelFile, int /*verbosity*/) noexcep
         {
             fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
         }
-        mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
+        mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); }, mAlignsWeights);
         mModel->loadFile(onnxModelFile);
         return importModel();
     });

@@ -9,7 +9,8 @@ namespace tenon::onnx
 class Parser final : public nvonnxparser::IParser
 {
   public:
-    Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger);
+    //! `alignsWeights`: who takes the weights from the network reads their elements.
+    Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger, bool alignsWeights = false);
     ~Parser() noexcept override = default;
 
     bool parse(
@@ -61,6 +62,7 @@ class Parser final : public nvonnxparser::IParser
     Log mLog;
     ErrorList mErrors;
     nvonnxparser::OnnxParserFlags mFlags;
+    bool mAlignsWeights;
     std::unique_ptr<Model> mModel; //!< Holds the weights that the network points to.
     std::unique_ptr<Import> mImport;
     std::vector<Subgraph> mSubgraphs;

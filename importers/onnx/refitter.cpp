@@ -56,7 +56,7 @@ Parser& ParserRefitter::fresh()
     {
         fail(ErrorCode::kREFIT_FAILED, "no network could be made to read the model into");
     }
-    import.parser = std::make_unique<Parser>(*import.network, mLogger);
+    import.parser = std::make_unique<Parser>(*import.network, mLogger, true);
     mImports.push_back(std::move(import));
     return *mImports.back().parser;
 }

@@ -16,6 +16,9 @@ namespace tenon
 
 namespace
 {
+//! A float at any address.
+using AnyFloat = float __attribute__((aligned(1)));
+
 constexpr int32_t kAllButSign{0x7FFFFFFF};
 constexpr int32_t kInfinityBits{0x7F800000};
 
@@ -44,11 +47,12 @@ inline __attribute__((always_inline)) int32_t clippedBits(int32_t bits, int32_t 
 } // namespace
 
 //! As floatToHalf.
-TENON_RANGE_CLONES static void toHalves(float const* from, size_t count, int32_t largest, uint16_t* to)
+TENON_RANGE_CLONES static void toHalves(AnyFloat const* from, size_t count, int32_t largest, uint16_t* to)
 {
     for (size_t i = 0; i < count; ++i)
     {
-        int32_t const bits = std::bit_cast<int32_t>(from[i]);
+        float const number = from[i];
+        int32_t const bits = std::bit_cast<int32_t>(number);
         int32_t const magnitude = clippedBits(bits, largest);
         int32_t const odd = (magnitude >> 13) & 1;
         int32_t const normal = (magnitude - 0x38000000 + 0xFFF + odd) >> 13;
@@ -62,11 +66,12 @@ TENON_RANGE_CLONES static void toHalves(float const* from, size_t count, int32_t
 }
 
 //! As floatToBfloat.
-TENON_RANGE_CLONES static void toBfloats(float const* from, size_t count, int32_t largest, uint16_t* to)
+TENON_RANGE_CLONES static void toBfloats(AnyFloat const* from, size_t count, int32_t largest, uint16_t* to)
 {
     for (size_t i = 0; i < count; ++i)
     {
-        int32_t const bits = std::bit_cast<int32_t>(from[i]);
+        float const number = from[i];
+        int32_t const bits = std::bit_cast<int32_t>(number);
         auto const magnitude = static_cast<uint32_t>(clippedBits(bits, largest));
         uint32_t const rounded = (magnitude + 0x7FFFU + ((magnitude >> 16) & 1U)) >> 16;
         uint32_t const quiet = (magnitude >> 16) | 0x40U;
@@ -96,13 +101,14 @@ TENON_RANGE_CLONES static void fromBfloats(uint16_t const* from, size_t count, f
 }
 
 //! Bit 0: one is too large; bit 1: too small; bit 2: normal.
-TENON_RANGE_CLONES static int32_t kindsOf(float const* values, size_t count, HalfBounds const& bounds)
+TENON_RANGE_CLONES static int32_t kindsOf(AnyFloat const* values, size_t count, HalfBounds const& bounds)
 {
     auto const [largest, least, leastNormal] = bounds;
     int32_t kinds{0};
     for (size_t i = 0; i < count; ++i)
     {
-        int32_t const magnitude = std::bit_cast<int32_t>(values[i]) & kAllButSign;
+        float const number = values[i];
+        int32_t const magnitude = std::bit_cast<int32_t>(number) & kAllButSign;
         int32_t const tooLarge = (magnitude > largest ? 1 : 0) & (magnitude < kInfinityBits ? 1 : 0);
         int32_t const tooSmall = (magnitude < least ? 2 : 0) & (magnitude > 0 ? 2 : 0);
         int32_t const normal = (magnitude >= leastNormal ? 4 : 0) & (magnitude <= largest ? 4 : 0);

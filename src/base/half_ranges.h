@@ -14,9 +14,17 @@ struct HalfRange
     bool hasTooLarge{false}; //!< A finite one beyond its largest.
     bool hasTooSmall{false}; //!< One that is not zero, and less than its least.
     bool hasNormal{false};   //!< One that it has with all its digits.
+
+    //! What other numbers are besides.
+    void add(HalfRange const& other) noexcept
+    {
+        hasTooLarge = hasTooLarge || other.hasTooLarge;
+        hasTooSmall = hasTooSmall || other.hasTooSmall;
+        hasNormal = hasNormal || other.hasNormal;
+    }
 };
 
-//! `type`: kHALF or kBF16.
+//! `type`: kHALF or kBF16. Here and below floats that are read may lie at any address, as in a file.
 HalfRange halfRangeOf(DType type, std::span<float const> values) noexcept;
 
 //! Each to the nearest number of the type, ties to even; finite numbers stay finite: what is too large becomes the

@@ -30,18 +30,26 @@ void inParts(size_t count, Work const& work)
     }
 }
 
-template <typename From, typename To>
-void convert(From const* from, std::vector<double>& to, To const& one)
+//! An element at any address.
+template <typename T>
+T elementAt(void const* data, size_t i) noexcept
 {
-    inParts(to.size(), [&](size_t i) { to[i] = one(from[i]); });
+    T element;
+    std::memcpy(&element, static_cast<uint8_t const*>(data) + i * sizeof(T), sizeof(T));
+    return element;
+}
+
+template <typename From, typename To>
+void convert(void const* data, std::vector<double>& to, To const& one)
+{
+    inParts(to.size(), [&](size_t i) { to[i] = one(elementAt<From>(data, i)); });
 }
 
 template <typename T>
 void readIntegers(std::vector<int64_t>& to, void const* data)
 {
-    auto const* from = static_cast<T const*>(data);
     for (size_t i = 0; i < to.size(); ++i)
-        to[i] = static_cast<int64_t>(from[i]);
+        to[i] = static_cast<int64_t>(elementAt<T>(data, i));
 }
 
 template <typename T>
@@ -139,21 +147,19 @@ void HostTensor::setInteger(int64_t index, int64_t value)
 HostTensor HostTensor::fromBytes(DType type, std::vector<int64_t> extentsOfTensor, void const* data)
 {
     HostTensor tensor{type, std::move(extentsOfTensor)};
-    auto const* halves = static_cast<uint16_t const*>(data);
-    auto const* floats = static_cast<float const*>(data);
     if (type == kFloat64)
-        convert(static_cast<double const*>(data), tensor.reals, [](double x) { return x; });
+        convert<double>(data, tensor.reals, [](double x) { return x; });
     switch (type)
     {
-    case DType::kFLOAT: convert(floats, tensor.reals, [](float x) { return static_cast<double>(x); }); break;
+    case DType::kFLOAT: convert<float>(data, tensor.reals, [](float x) { return static_cast<double>(x); }); break;
     case DType::kHALF:
-        convert(halves, tensor.reals, [](uint16_t x) { return static_cast<double>(halfToFloat(x)); });
+        convert<uint16_t>(data, tensor.reals, [](uint16_t x) { return static_cast<double>(halfToFloat(x)); });
         break;
     case DType::kBF16:
-        convert(halves, tensor.reals, [](uint16_t x) { return static_cast<double>(bfloatToFloat(x)); });
+        convert<uint16_t>(data, tensor.reals, [](uint16_t x) { return static_cast<double>(bfloatToFloat(x)); });
         break;
-    case DType::kFP8: convert(static_cast<uint8_t const*>(data), tensor.reals, fp8Number); break;
-    case DType::kE8M0: convert(static_cast<uint8_t const*>(data), tensor.reals, e8m0Number); break;
+    case DType::kFP8: convert<uint8_t>(data, tensor.reals, fp8Number); break;
+    case DType::kE8M0: convert<uint8_t>(data, tensor.reals, e8m0Number); break;
     case DType::kFP4:
         inParts(tensor.reals.size(), [&](size_t i) { tensor.reals[i] = fp4Number(nibbleOf(data, i)); });
         break;

@@ -2,6 +2,7 @@
 // reference, from what is known of a shape tensor, or as the same memory under other extents.
 #include "base/half.h"
 #include "base/type_set.h"
+#include "ir/filled_constant.h"
 #include "layers/cast.h"
 #include "layers/convolution.h"
 #include "layers/dequantize.h"
@@ -88,9 +89,9 @@ std::shared_ptr<Constant const> reshaped(Graph const& graph, Node const& node)
     return same ? reshapedConstant(graph.value(source).constant, *extents) : nullptr;
 }
 
-//! Dense elements from strided ones.
-template <typename T>
-void collect(T* to, T const* from, std::vector<int64_t> const& extents, std::vector<int64_t> const& strides)
+//! Dense elements from strided ones, which may lie at any address.
+void collect(
+    uint32_t* to, uint8_t const* from, std::vector<int64_t> const& extents, std::vector<int64_t> const& strides)
 {
     std::vector<int64_t> at(extents.size(), 0);
     int64_t const count = volumeOf(extents);
@@ -101,7 +102,7 @@ void collect(T* to, T const* from, std::vector<int64_t> const& extents, std::vec
         for (size_t axis = 0; axis < last; ++axis)
             base += at[axis] * strides[axis];
         for (int64_t i = 0; i < extents[last]; ++i)
-            to[done + i] = from[base + i * strides[last]];
+            std::memcpy(&to[done + i], from + (base + i * strides[last]) * int64_t{sizeof(uint32_t)}, sizeof(uint32_t));
         for (size_t axis = last; axis-- > 0;)
         {
             if (++at[axis] < extents[axis])
@@ -127,19 +128,20 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     for (size_t axis = 0; axis < from.size(); ++axis)
         strides.push_back(
             from[static_cast<size_t>(shuffle->firstTranspose[static_cast<size_t>(shuffle->secondTranspose[axis])])]);
-    std::shared_ptr<Constant const> made = makeConstant(source->dtype, *result, nullptr);
-    collect(static_cast<uint32_t*>(const_cast<void*>(made->data)), static_cast<uint32_t const*>(source->data), *result,
-        strides);
-    return made;
+    return makeConstantBy(source->dtype, *result, [&](void* memory) {
+        collect(static_cast<uint32_t*>(memory), static_cast<uint8_t const*>(source->data), *result, strides);
+    });
 }
 
 //! Whole networks are rounded so: through doubles that takes longer than reading the file.
-void narrowFloats(float const* from, uint16_t* to, int64_t count, bool toHalf)
+void narrowFloats(uint8_t const* from, uint16_t* to, int64_t count, bool toHalf)
 {
-    if (toHalf)
-        std::transform(from, from + count, to, floatToHalf);
-    else
-        std::transform(from, from + count, to, floatToBfloat);
+    for (int64_t i = 0; i < count; ++i)
+    {
+        float number;
+        std::memcpy(&number, from + i * int64_t{sizeof(float)}, sizeof number); // At any address.
+        to[i] = toHalf ? floatToHalf(number) : floatToBfloat(number);
+    }
 }
 
 //! A cast of real numbers of any size to a type that is no wider, some at a time: all of them as doubles are too much.
@@ -155,7 +157,7 @@ std::shared_ptr<Constant const> narrowed(Graph const& graph, Node const& node)
     std::shared_ptr<Constant const> made = makeConstant(type, source->extents, nullptr);
     if (source->dtype == DType::kFLOAT && type != DType::kFLOAT)
     {
-        narrowFloats(static_cast<float const*>(source->data), static_cast<uint16_t*>(const_cast<void*>(made->data)),
+        narrowFloats(static_cast<uint8_t const*>(source->data), static_cast<uint16_t*>(const_cast<void*>(made->data)),
             source->count(), type == DType::kHALF);
         return made;
     }

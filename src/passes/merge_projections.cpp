@@ -1,5 +1,6 @@
 // merge-projections: the products that make q, k and v from one tensor become one product with the weights side by
 // side, when the attention can read its operands from the joint result.
+#include "ir/filled_constant.h"
 #include "layers/attention.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
@@ -73,17 +74,17 @@ std::shared_ptr<Constant const> joinedWeights(Graph const& graph, Projections co
     for (Constant const* part : parts)
         extents[axis] += part->extents[axis];
     DType const type = parts[0]->dtype;
-    std::shared_ptr<Constant const> joined = makeConstant(type, extents, nullptr);
-    auto* to = static_cast<uint8_t*>(const_cast<void*>(joined->data));
     int64_t const rows = isTransposed ? 1 : extents[axis - 1];
-    for (int64_t row = 0; row < rows; ++row)
-        for (Constant const* part : parts)
-        {
-            int64_t const bytes = bytesOf(type, part->count() / rows);
-            std::memcpy(to, static_cast<uint8_t const*>(part->data) + row * bytes, static_cast<size_t>(bytes));
-            to += bytes;
-        }
-    return joined;
+    return makeConstantBy(type, extents, [&](void* memory) {
+        auto* to = static_cast<uint8_t*>(memory);
+        for (int64_t row = 0; row < rows; ++row)
+            for (Constant const* part : parts)
+            {
+                int64_t const bytes = bytesOf(type, part->count() / rows);
+                std::memcpy(to, static_cast<uint8_t const*>(part->data) + row * bytes, static_cast<size_t>(bytes));
+                to += bytes;
+            }
+    });
 }
 
 std::shared_ptr<Constant const> joinedBias(Graph const& graph, Projections const& all)

@@ -3,6 +3,7 @@
 
 #include "base/cancellation.h"
 #include "base/half_ranges.h"
+#include "base/in_parallel.h"
 #include "ir/filled_constant.h"
 #include "ir/patch.h"
 #include "ir/replaceable.h"
@@ -108,33 +109,104 @@ std::span<float const> floatsOf(Constant const& constant) noexcept
 //! Whether the type has no number for an element but zero, or infinity where that makes a difference. Of a tensor that
 //! is added or chosen from, some elements may be next to nothing among others, as a few of many weights are; all of
 //! them, as in an epsilon, are something.
-bool isOutOfRange(Constant const& constant, DType type, bool isClamped)
+bool isOutOfRange(HalfRange const& range, bool isClamped)
 {
-    HalfRange const range = halfRangeOf(type, floatsOf(constant));
     if (range.hasTooLarge && !isClamped)
         return true;
     return range.hasTooSmall && !(isClamped && range.hasNormal);
 }
 
-//! Finite elements stay so.
-std::shared_ptr<Constant const> narrowed(Constant const& constant, DType type)
+//! Constants as the type has them; finite elements stay so. Those of networks are read once, from where their file is
+//! mapped, in parts that threads share.
+class NarrowConstants
 {
-    return makeConstantBy(type, constant.extents,
-        [&](void* memory) { roundFinite(type, floatsOf(constant), static_cast<uint16_t*>(memory)); });
-}
+  public:
+    explicit NarrowConstants(DType type)
+        : mType{type}
+    {
+    }
+    //! Rounds them before anybody asks.
+    void prepare(std::vector<std::shared_ptr<Constant const>> const& constants, int32_t threads)
+    {
+        std::vector<Part> parts;
+        for (std::shared_ptr<Constant const> const& constant : constants)
+            if (auto const [at, isNew] = mKnown.try_emplace(constant.get()); isNew)
+            {
+                at->second = {constant, {}, makeConstantBy(mType, constant->extents, [](void*) {})};
+                addParts(*constant, at->second, parts);
+            }
+        std::vector<HalfRange> ranges(parts.size());
+        inParallel(parts.size(), threads, [&](size_t i) { ranges[i] = parts[i].round(mType); });
+        for (size_t i = 0; i < parts.size(); ++i)
+            parts[i].made->range.add(ranges[i]);
+    }
+    HalfRange range(Constant const& constant) const noexcept
+    {
+        auto const known = mKnown.find(&constant);
+        return known != mKnown.end() ? known->second.range : halfRangeOf(mType, floatsOf(constant));
+    }
+    std::shared_ptr<Constant const> rounded(Constant const& constant) const
+    {
+        if (auto const known = mKnown.find(&constant); known != mKnown.end())
+            return known->second.rounded;
+        return makeConstantBy(mType, constant.extents,
+            [&](void* memory) { roundFinite(mType, floatsOf(constant), static_cast<uint16_t*>(memory)); });
+    }
+
+  private:
+    struct Made
+    {
+        std::shared_ptr<Constant const> given; //!< Kept: no other constant may get its address.
+        HalfRange range;
+        std::shared_ptr<Constant const> rounded;
+    };
+    struct Part
+    {
+        std::span<float const> from;
+        uint16_t* to;
+        Made* made;
+
+        //! A little at a time, which is read from memory once.
+        HalfRange round(DType type) const noexcept
+        {
+            constexpr size_t kLittle{4096};
+            HalfRange range;
+            for (size_t at = 0; at < from.size(); at += kLittle)
+            {
+                std::span<float const> const little = from.subspan(at, std::min(kLittle, from.size() - at));
+                range.add(halfRangeOf(type, little));
+                roundFinite(type, little, to + at);
+            }
+            return range;
+        }
+    };
+    static void addParts(Constant const& constant, Made& made, std::vector<Part>& parts)
+    {
+        constexpr size_t kPart{size_t{1} << 18};
+        std::span<float const> const all = floatsOf(constant);
+        auto* const to = static_cast<uint16_t*>(const_cast<void*>(made.rounded->data));
+        for (size_t at = 0; at < all.size(); at += kPart)
+            parts.push_back({all.subspan(at, std::min(kPart, all.size() - at)), to + at, &made});
+    }
+
+    DType mType;
+    std::map<Constant const*, Made> mKnown;
+};
 
 class Narrower
 {
   public:
     Narrower(Graph& graph, NarrowRequest const& request)
         : mGraph{graph},
-          mRequest{request}
+          mRequest{request},
+          mNarrow{request.type}
     {
     }
 
     size_t run()
     {
         std::vector<NodeId> const nodes{mGraph.order().begin(), mGraph.order().end()};
+        prepareFactors(nodes);
         for (NodeId const id : nodes)
         {
             cancellationPoint();
@@ -149,6 +221,24 @@ class Narrower
     }
 
   private:
+    //! Large weights of products and tables, nearly all of which the walk will ask for.
+    void prepareFactors(std::vector<NodeId> const& nodes)
+    {
+        constexpr int64_t kLarge{int64_t{1} << 16};
+        std::vector<std::shared_ptr<Constant const>> large;
+        for (NodeId const id : nodes)
+        {
+            Node const& node = mGraph.node(id);
+            if ((!isProduct(*node.layer) && !isTableOfRows(node)) || (mRequest.spares && mRequest.spares(node)))
+                continue;
+            for (ValueId const value : node.inputs)
+                if (Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;
+                    constant != nullptr && constant->count() >= kLarge && !isReplaceable(*constant))
+                    large.push_back(mGraph.value(value).constant);
+        }
+        mNarrow.prepare(large, mRequest.threads);
+    }
+
     bool isReal(ValueId value) const
     {
         return value != kNone && mGraph.typeOf(value).dtype == DType::kFLOAT;
@@ -197,13 +287,18 @@ class Narrower
     //! coordinates, or times, which need float32's digits.
     bool isEmbedding(Node const& node) const
     {
-        constexpr int64_t kLongRow{64};
         constexpr int32_t kStepsToAngles{6};
+        return isTableOfRows(node) && isFactor(node.input(0)) && !isAngle(node.output(), kStepsToAngles);
+    }
+
+    bool isTableOfRows(Node const& node) const
+    {
+        constexpr int64_t kLongRow{64};
         auto const* const gather = as<Gather>(*node.layer);
         Constant const* const table = gather == nullptr ? nullptr : mGraph.constantOf(node.input(0));
         return table != nullptr && !isReplaceable(*table) // Else each run would round all of it.
             && gather->mode == nvinfer1::GatherMode::kDEFAULT && gather->gatherAxis == 0 && table->extents.size() == 2
-            && table->extents.back() >= kLongRow && isFactor(node.input(0)) && !isAngle(node.output(), kStepsToAngles);
+            && table->extents.back() >= kLongRow;
     }
 
     //! Of a product: what comes of int8 makes one of int8, whose result may be none of this type, and weights beyond
@@ -211,8 +306,8 @@ class Narrower
     bool isFactor(ValueId value) const
     {
         Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;
-        bool const isTooLarge = constant != nullptr && !isReplaceable(*constant)
-            && halfRangeOf(mRequest.type, floatsOf(*constant)).hasTooLarge;
+        bool const isTooLarge =
+            constant != nullptr && !isReplaceable(*constant) && mNarrow.range(*constant).hasTooLarge;
         return !isTooLarge && (mRequest.narrowsQuantized || mGraph.producerOf<Dequantize>(value) == nullptr);
     }
 
@@ -227,7 +322,7 @@ class Narrower
             hasNarrow = hasNarrow || narrowFormOf(value) != kNone;
             if (Constant const* const constant = mGraph.constantOf(value); constant != nullptr
                 && !isReplaceable(*constant) // A refit may bring any numbers.
-                && isOutOfRange(*constant, mRequest.type, mayClamp(*node.layer)))
+                && isOutOfRange(mNarrow.range(*constant), mayClamp(*node.layer)))
                 return false;
         }
         return hasNarrow;
@@ -241,7 +336,7 @@ class Narrower
         {
             auto const [known, isNew] = mConstants.try_emplace(value, kNone);
             if (isNew)
-                known->second = mGraph.addConstant(mGraph.value(value).name, narrowed(*constant, mRequest.type));
+                known->second = mGraph.addConstant(mGraph.value(value).name, mNarrow.rounded(*constant));
             return known->second;
         }
         if (Node const* const made = mGraph.producerOf<Dequantize>(value); made != nullptr && mRequest.narrowsQuantized)
@@ -292,6 +387,7 @@ class Narrower
 
     Graph& mGraph;
     NarrowRequest const& mRequest;
+    NarrowConstants mNarrow;
     std::map<ValueId, ValueId> mConstants;
     std::set<ValueId> mFactors; //!< Of products, cast for them: what is out of range is infinite there, and no mask.
     size_t mCount{0};

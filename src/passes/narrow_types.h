@@ -15,6 +15,7 @@ struct NarrowRequest
     bool narrowsQuantized{false};
     //! Layers that stay as they are; null: none.
     std::function<bool(Node const&)> spares;
+    int32_t threads{1}; //!< That round large weights.
 };
 
 //! Convolutions and products of float32 read and write the type, and so do layers behind them that stay within its

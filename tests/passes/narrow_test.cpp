@@ -1,10 +1,17 @@
 // What becomes float16 or bfloat16 in a network of float32 that may be rounded.
+#include "ir/aligned_constants.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "passes/narrow_types.h"
 #include "passes/rewrite.h"
 #include "passes/runner.h"
 
+#include "base/half_ranges.h"
+#include "layers/element_wise.h"
+#include "layers/matrix_multiply.h"
+
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace tenon::test
@@ -203,6 +210,77 @@ TEST(Narrow, productsKeepWeightsThatAreTooLarge)
         Graph graph = parsed("input %x : float32[N,4]\nconst %w : float32[4,4] = " + weight
             + "\n%m = MatrixMultiply(%x, %w)\noutput %m\n");
         EXPECT_EQ(narrowTypes(graph, {}), weight.ends_with("70000") ? 0U : 1U) << weight;
+    }
+}
+
+TEST(Narrow, largeWeightsAtAnyAddressByAnyNumberOfThreads)
+{
+    constexpr size_t kRows{1024};
+    constexpr size_t kColumns{520};
+    std::vector<float> numbers(kRows * kColumns);
+    for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = std::ldexp(static_cast<float>(i % 2048) - 1024.0F, static_cast<int>(i % 23) - 20);
+    std::vector<uint8_t> file(numbers.size() * sizeof(float) + 4);
+    auto const graphAt = [&](size_t shift) {
+        std::memcpy(file.data() + shift, numbers.data(), numbers.size() * sizeof(float));
+        Graph graph;
+        ValueId const x = graph.addInput("x", {DType::kFLOAT, shapeOf({4, kRows})});
+        ValueId const w = graph.addConstant(
+            "w", std::make_shared<Constant>(Constant{DType::kFLOAT, {kRows, kColumns}, file.data() + shift, nullptr}));
+        NodeId const made = *graph.addNode(makeLayer(MatrixMultiply{}), "m", {x, w});
+        graph.markOutput(graph.node(made).output(), "y");
+        return graph;
+    };
+    for (size_t const shift : {0U, 1U, 2U, 3U})
+        for (int32_t const threads : {1, 3})
+        {
+            Graph graph = graphAt(shift);
+            ASSERT_EQ(narrowTypes(graph, {.threads = threads}), 1U);
+            bool isFound{false};
+            for (NodeId const id : graph.order())
+                if (Node const& node = graph.node(id); as<MatrixMultiply>(*node.layer) != nullptr)
+                {
+                    Constant const* const made = graph.constantOf(node.input(1));
+                    ASSERT_NE(made, nullptr);
+                    std::vector<uint16_t> expected(numbers.size());
+                    roundFinite(DType::kHALF, numbers, expected.data());
+                    EXPECT_EQ(std::memcmp(made->data, expected.data(), expected.size() * sizeof(uint16_t)), 0);
+                    isFound = true;
+                }
+            EXPECT_TRUE(isFound);
+        }
+    numbers[numbers.size() - 3] = 70000.0F; // Also of the last part.
+    Graph graph = graphAt(1);
+    EXPECT_EQ(narrowTypes(graph, {.threads = 2}), 0U);
+}
+
+TEST(AlignConstants, whatIsReadAtABadAddressIsCopiedOnceAndStaysTheSame)
+{
+    std::vector<uint8_t> file(65);
+    for (size_t i = 0; i < file.size(); ++i)
+        file[i] = static_cast<uint8_t>(i);
+    for (size_t const shift : {0U, 1U})
+    {
+        void const* const data = file.data() + shift;
+        Graph graph;
+        ValueId const x = graph.addInput("x", {DType::kINT32, shapeOf({4, 4})});
+        auto const constant = [&](std::vector<int64_t> extents) {
+            return graph.addConstant(
+                "c", std::make_shared<Constant>(Constant{DType::kINT32, std::move(extents), data, nullptr}));
+        };
+        ElementWise const sum{.operation = nvinfer1::ElementWiseOperation::kSUM};
+        ValueId const unread = constant({1, 4});
+        ValueId const row = constant({1, 4});
+        ValueId const all = constant({4, 4});
+        NodeId const first = *graph.addNode(makeLayer(sum), "a", {x, row});
+        NodeId const second = *graph.addNode(makeLayer(sum), "b", {graph.node(first).output(), all});
+        graph.markOutput(graph.node(second).output(), "y");
+        alignConstants(graph, 2);
+        EXPECT_EQ(graph.constantOf(unread)->data, data);
+        EXPECT_EQ(graph.constantOf(row)->data == data, shift == 0);
+        EXPECT_EQ(graph.constantOf(row)->data, graph.constantOf(all)->data) << "the same memory";
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(graph.constantOf(all)->data) % sizeof(int32_t), 0U);
+        EXPECT_EQ(std::memcmp(graph.constantOf(all)->data, data, 64), 0);
     }
 }
 

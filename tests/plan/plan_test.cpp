@@ -1,5 +1,6 @@
 // Plan files: round trip, damage, lies.
 #include "plan/plan.h"
+#include "plan/plan_memory.h"
 
 #include "base/api_version.h"
 #include "plan/check.h"
@@ -36,6 +37,8 @@ Bytes written(Plan const& plan)
 {
     auto blob = writePlan(plan);
     EXPECT_TRUE(blob) << (blob ? "" : blob.error().message);
+    auto const once = writePlanOnce(plan);
+    EXPECT_TRUE(once && blob && std::ranges::equal((*once)->bytes(), *blob)) << "the same bytes";
     return blob ? *blob : Bytes{};
 }
 
@@ -47,6 +50,35 @@ void expectRefused(Bytes const& bytes, std::string const& part)
     EXPECT_NE(plan.error().message.find(part), std::string::npos) << plan.error().message;
 }
 } // namespace
+
+TEST(Plan, equalWeightsStandOnceAlsoWhereAllOthersAreNearlyEqual)
+{
+    constexpr size_t kMany{3'000'001}; // Bytes: several chunks, none of which begins with a weight.
+    auto const weightOf = [](uint8_t last) {
+        auto const memory = std::make_shared<Bytes>(kMany, uint8_t{7});
+        (*memory)[kMany / 2] = last; // Where no sample is.
+        return memory;
+    };
+    std::vector<std::shared_ptr<Bytes>> const memory{weightOf(1), weightOf(2), weightOf(1), weightOf(3)};
+    Plan plan = *randomPlan(1);
+    size_t const before = plan.weights.size();
+    for (auto const& each : memory)
+        plan.weights.push_back({.dtype = DType::kUINT8,
+            .extents = {static_cast<int64_t>(kMany)},
+            .packing = {},
+            .bytes = kMany,
+            .data = each->data(),
+            .owner = each,
+            .name = "w"});
+    Bytes const expected = written(plan);
+    auto const read = readCopy(expected);
+    ASSERT_TRUE(read) << read.error().message;
+    for (size_t i = 0; i < memory.size(); ++i)
+        EXPECT_EQ(std::memcmp(read->weights[before + i].data, memory[i]->data(), kMany), 0) << i;
+    EXPECT_EQ(read->weights[before].data, read->weights[before + 2].data);
+    EXPECT_NE(read->weights[before].data, read->weights[before + 1].data);
+    EXPECT_LT(expected.size(), 4 * kMany) << "three of the four";
+}
 
 TEST(Plan, O7_readAndWrittenAgainItHasTheSameBytes)
 {

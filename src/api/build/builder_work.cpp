@@ -18,6 +18,7 @@
 #include "base/knobs.h"
 #include "base/step_role.h"
 #include "device/reaper.h"
+#include "ir/aligned_constants.h"
 #include "ir/replaceable.h"
 #include "layers/plugin.h"
 #include "passes/narrow_types.h"
@@ -326,9 +327,15 @@ Result<Done> Builder::narrow(Network& network, BuilderConfig const& config, Netw
             spared.insert(layer->name());
     size_t const count = narrowTypes(written.graph,
         {*type, mDevice.target().fusion.quantizedResults.has(*type),
-            [&](Node const& node) { return isNamed(node, spared); }});
+            [&](Node const& node) { return isNamed(node, spared); }, threads()});
     log.info(fmt::format("{} layers compute in {}", count, nameOf(*type)));
     return Done{};
+}
+
+int32_t Builder::threads() const
+{
+    int32_t const set = mMaxThreads;
+    return set > 0 ? set : mDevice.device->hostThreads();
 }
 
 PlanOptions Builder::planOptions(Network const& network, BuilderConfig const& config) const
@@ -336,8 +343,7 @@ PlanOptions Builder::planOptions(Network const& network, BuilderConfig const& co
     PlanOptions options;
     options.networkName = network.name();
     options.batch = network.batch();
-    int32_t const set = mMaxThreads;
-    options.threads = set > 0 ? set : mDevice.device->hostThreads();
+    options.threads = threads();
     options.profilingVerbosity = static_cast<int32_t>(config.settings().profilingVerbosity);
     options.networkLayers = network.getNbLayers();
     options.maxAuxStreams = config.settings().maxAuxStreams;
@@ -368,10 +374,13 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     request.refit = refitMode(config);
     if (request.refit != RefitMode::kNone)
         replaceable.emplace();
+    // Weights that are rounded are read where they lie, all others are copied where they lie badly.
+    request.keepsAddresses = request.refit == RefitMode::kNone && !config.has(BuilderFlag::kINT8);
     GraphOfBuild graph{TENON_TRY(network.toGraph(request))};
     NetworkGraph& written = graph.written;
     TENON_TRY(quantize(network, config, request, written));
     TENON_TRY(narrow(network, config, written));
+    alignConstants(written.graph, threads());
     if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE))
         TENON_TRY(keepApart(mDevice, written.graph));
     PlanOptions planning = planOptions(network, config);

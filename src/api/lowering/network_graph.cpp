@@ -5,6 +5,7 @@
 #include "api/network/operand_views.h"
 #include "api/tensor_formats.h"
 
+#include "ir/aligned_constants.h"
 #include "layers/cast.h"
 #include "layers/debug_tensor.h"
 #include "layers/identity.h"
@@ -453,7 +454,11 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
 Result<NetworkGraph> Network::toGraph(GraphRequest const& request)
 {
     inferStale();
-    return GraphWriter{*this, request}.write();
+    GraphWriter writer{*this, request};
+    NetworkGraph written = TENON_TRY(writer.write());
+    if (!request.keepsAddresses)
+        alignConstants(written.graph, 1);
+    return written;
 }
 
 } // namespace tenon::api
