@@ -53,7 +53,7 @@ void expectRefused(Bytes const& bytes, std::string const& part)
 
 TEST(Plan, equalWeightsStandOnceAlsoWhereAllOthersAreNearlyEqual)
 {
-    constexpr size_t kMany{3'000'001}; // Bytes: several chunks, none of which begins with a weight.
+    static constexpr size_t kMany{3'000'001}; // Bytes: several chunks, none of which begins with a weight.
     auto const weightOf = [](uint8_t last) {
         auto const memory = std::make_shared<Bytes>(kMany, uint8_t{7});
         (*memory)[kMany / 2] = last; // Where no sample is.
