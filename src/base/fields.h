@@ -13,7 +13,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -79,52 +82,42 @@ inline constexpr bool kIsArray{false};
 template <typename T, size_t N>
 inline constexpr bool kIsArray<std::array<T, N>>{true};
 
-// What is the same for all structs is compiled once (fields.cpp): there are hundreds of fields.
+//! What there is to do with a value of some type, for code that is compiled once for all types (fields.cpp): there are
+//! hundreds of fields, of few types.
+struct FieldKind
+{
+    void (*store)(ByteWriter& out, void const* value);
+    Result<Done> (*load)(ByteReader& in, void* value, int32_t depth);
+    std::string (*show)(void const* value);
+};
 
-//! A field as it is stored.
-struct StoredField
+//! A field of one value.
+struct FieldAt
 {
     int32_t id;
-    ByteReader bytes;
+    std::string_view name;
+    void const* value;
+    FieldKind const* kind;
 };
-void storeField(ByteWriter& out, int32_t id, ByteWriter const& bytes);
-Result<StoredField> nextField(ByteReader& in);
-//! The error of `read`, or that a field that was read has bytes left.
-Result<Done> readToEnd(Result<Done> read, std::string_view name, ByteReader const& bytes);
-Result<Done> unknownField(int32_t id);
+
+void storeFields(ByteWriter& out, std::span<FieldAt const> fields);
+//! Into fields of a value that may be changed.
+Result<Done> loadFields(ByteReader& in, std::span<FieldAt const> fields, int32_t depth);
+//! Those that differ from `plain`, the same fields of another value.
+std::string showFields(std::span<FieldAt const> fields, std::span<FieldAt const> plain);
+
+template <typename S, typename T>
+constexpr FieldKind const& fieldKind(Field<S, T> const& field) noexcept;
 
 template <HasFields S>
-void storeFields(ByteWriter& out, S const& value)
+auto fieldsAt(S const& value)
 {
-    out.raw(static_cast<uint32_t>(std::tuple_size_v<decltype(S::fields())>));
-    forEachField<S>([&](auto const& f) {
-        ByteWriter inner;
-        store(inner, value.*f.member);
-        storeField(out, f.id, inner);
-    });
-}
-
-template <HasFields S>
-Result<Done> loadFields(ByteReader& in, S& value, int32_t depth)
-{
-    uint32_t count{0};
-    TENON_TRY(in.raw(count));
-    for (uint32_t i = 0; i < count; ++i)
-    {
-        StoredField stored = TENON_TRY(nextField(in));
-        Result<Done> read{Done{}};
-        bool known{false};
-        forEachField<S>([&](auto const& f) {
-            if (f.id != stored.id)
-                return;
-            known = true;
-            read = readToEnd(load(stored.bytes, value.*f.member, depth + 1), f.name, stored.bytes);
-        });
-        if (!known)
-            return unknownField(stored.id);
-        TENON_TRY(std::move(read));
-    }
-    return Done{};
+    return std::apply(
+        [&](auto const&... each) {
+            return std::array<FieldAt, sizeof...(each)>{
+                FieldAt{each.id, each.name, &(value.*each.member), &fieldKind(each)}...};
+        },
+        S::fields());
 }
 } // namespace detail
 
@@ -132,7 +125,7 @@ template <typename T>
 void store(ByteWriter& out, T const& value)
 {
     if constexpr (HasFields<T>)
-        detail::storeFields(out, value);
+        detail::storeFields(out, detail::fieldsAt(value));
     else if constexpr (std::is_same_v<T, std::string>)
     {
         out.raw(static_cast<uint64_t>(value.size()));
@@ -175,7 +168,7 @@ Result<Done> load(ByteReader& in, T& value, int32_t depth)
     if (depth > kMaxFieldDepth)
         return badArgument("fields are nested deeper than {}", kMaxFieldDepth);
     if constexpr (HasFields<T>)
-        return detail::loadFields(in, value, depth);
+        return detail::loadFields(in, detail::fieldsAt(value), depth);
     else if constexpr (std::is_same_v<T, std::string>)
     {
         uint64_t size{0};
@@ -274,18 +267,8 @@ std::string show(T const& value);
 template <HasFields S>
 std::string showFields(S const& value)
 {
-    std::string text;
     S const plain{};
-    forEachField<S>([&](auto const& f) {
-        ByteWriter mine;
-        ByteWriter standard;
-        store(mine, value.*f.member);
-        store(standard, plain.*f.member);
-        if (mine.bytes() == standard.bytes())
-            return;
-        text += fmt::format("{}{}={}", text.empty() ? "" : ", ", f.name, show(value.*f.member));
-    });
-    return text;
+    return detail::showFields(detail::fieldsAt(value), detail::fieldsAt(plain));
 }
 
 template <typename T>
@@ -318,5 +301,66 @@ std::string show(T const& value)
     else
         return fmt::format("{}", value);
 }
+
+// ---- kinds
+
+namespace detail
+{
+template <typename T>
+struct KindOf
+{
+    static void storeIt(ByteWriter& out, void const* value)
+    {
+        store(out, *static_cast<T const*>(value));
+    }
+    static Result<Done> loadIt(ByteReader& in, void* value, int32_t depth)
+    {
+        return load(in, *static_cast<T*>(value), depth);
+    }
+    static std::string showIt(void const* value)
+    {
+        return show(*static_cast<T const*>(value));
+    }
+};
+
+//! Enumerations are stored and shown as their numbers: one kind serves all that have the same.
+template <typename Number>
+struct KindOfEnums
+{
+    static void storeIt(ByteWriter& out, void const* value)
+    {
+        Number number;
+        std::memcpy(&number, value, sizeof(number));
+        store(out, number);
+    }
+    static Result<Done> loadIt(ByteReader& in, void* value, int32_t depth)
+    {
+        Number number;
+        TENON_TRY(load(in, number, depth));
+        std::memcpy(value, &number, sizeof(number));
+        return Done{};
+    }
+    static std::string showIt(void const* value)
+    {
+        Number number;
+        std::memcpy(&number, value, sizeof(number));
+        return show(static_cast<int64_t>(number));
+    }
+};
+template <typename T>
+requires std::is_enum_v<T>
+struct KindOf<T> : KindOfEnums<std::underlying_type_t<T>>
+{
+};
+
+template <typename T>
+inline constexpr FieldKind kKindOf{&KindOf<T>::storeIt, &KindOf<T>::loadIt, &KindOf<T>::showIt};
+
+template <typename S, typename T>
+constexpr FieldKind const& fieldKind(Field<S, T> const&) noexcept
+{
+    return kKindOf<T>;
+}
+} // namespace detail
 
 } // namespace tenon

@@ -1,6 +1,7 @@
 // Field text: tokens and expressions.
 #include "ir/field_text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
@@ -200,6 +201,24 @@ class ExprReader
 Result<Expr> parseExpr(std::string_view text)
 {
     return ExprReader{text}.whole();
+}
+
+Result<Done> detail::parseFields(TextReader& in, std::span<FieldToParse const> fields)
+{
+    bool first{true};
+    while (!in.take("}"))
+    {
+        if (!std::exchange(first, false))
+            TENON_TRY(in.expect(","));
+        std::string_view const name = in.word();
+        TENON_TRY(in.expect("="));
+        auto const isMeant = [&](FieldToParse const& field) { return field.name == name; };
+        auto const found = std::find_if(fields.begin(), fields.end(), isMeant);
+        if (found == fields.end())
+            return in.error("the name of a field");
+        TENON_TRY(found->parse(in, found->value));
+    }
+    return Done{};
 }
 
 } // namespace tenon

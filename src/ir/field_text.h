@@ -4,7 +4,10 @@
 #include "base/fields.h"
 #include "ir/expr.h"
 
+#include <array>
+#include <span>
 #include <string_view>
+#include <tuple>
 
 namespace tenon
 {
@@ -111,26 +114,40 @@ Result<Done> parseValue(TextReader& in, T& value)
     return Done{};
 }
 
+namespace detail
+{
+//! A field of a value that is read, by a function that knows its type.
+struct FieldToParse
+{
+    std::string_view name;
+    void* value;
+    Result<Done> (*parse)(TextReader& in, void* value);
+};
+Result<Done> parseFields(TextReader& in, std::span<FieldToParse const> fields);
+
+template <typename T>
+Result<Done> parseInto(TextReader& in, void* value)
+{
+    return parseValue(in, *static_cast<T*>(value));
+}
+
+template <typename S, typename T>
+FieldToParse fieldToParse(Field<S, T> const& field, S& value)
+{
+    return {field.name, &(value.*field.member), &parseInto<T>};
+}
+} // namespace detail
+
 //! "name=value, …}" with the closing brace; fields that are not named keep their defaults.
 template <HasFields S>
 Result<Done> parseFields(TextReader& in, S& value)
 {
-    bool first{true};
-    while (!in.take("}"))
-    {
-        if (!std::exchange(first, false))
-            TENON_TRY(in.expect(","));
-        std::string_view const name = in.word();
-        TENON_TRY(in.expect("="));
-        Result<Done> parsed = in.error("the name of a field");
-        forEachField<S>([&](auto const& f) {
-            if (f.name == name)
-                parsed = parseValue(in, value.*f.member);
-        });
-        if (!parsed)
-            return std::move(parsed).error();
-    }
-    return Done{};
+    auto const fields = std::apply(
+        [&](auto const&... each) {
+            return std::array<detail::FieldToParse, sizeof...(each)>{detail::fieldToParse(each, value)...};
+        },
+        S::fields());
+    return detail::parseFields(in, fields);
 }
 
 } // namespace tenon

@@ -118,7 +118,7 @@ class Layer
     virtual bool hasSideEffects() const noexcept = 0;
     //! The graphs that it runs: a loop has one, a conditional has two.
     virtual std::span<BodyPtr const> bodies() const noexcept = 0;
-    //! The same layer with other bodies.
+    //! The same layer with other bodies; null: it has none.
     virtual std::shared_ptr<Layer const> withBodies(std::vector<BodyPtr> bodies) const = 0;
     //! Null: not a loop.
     virtual LoopForm const* loopForm() const noexcept = 0;
@@ -209,10 +209,14 @@ class LayerOf final : public Layer
     }
     std::shared_ptr<Layer const> withBodies([[maybe_unused]] std::vector<BodyPtr> bodies) const override
     {
-        L copy = mFields;
         if constexpr (requires { mFields.bodies; })
+        {
+            L copy = mFields;
             copy.bodies = std::move(bodies);
-        return std::make_shared<LayerOf<L> const>(std::move(copy));
+            return std::make_shared<LayerOf<L> const>(std::move(copy));
+        }
+        else
+            return nullptr;
     }
     LoopForm const* loopForm() const noexcept override
     {

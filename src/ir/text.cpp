@@ -265,7 +265,12 @@ class Parser
             TENON_TRY(Parser(mParser, mLines, *bodies.back(), {&mGraph, operands, layer->loopForm(), before}).parse());
             before += bodies.back()->inputs().size();
         }
-        return bodies.empty() ? layer : layer->withBodies(std::move(bodies));
+        if (bodies.empty())
+            return layer;
+        LayerPtr made = layer->withBodies(std::move(bodies));
+        if (made == nullptr)
+            return badArgument("a layer that runs no graphs has bodies");
+        return made;
     }
     Result<Done> constant(TextReader& in)
     {

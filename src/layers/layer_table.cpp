@@ -8,7 +8,9 @@
 namespace tenon
 {
 
-#define TENON_TABLE_ENTRY(Name) template class LayerOf<Name>;
+#define TENON_TABLE_ENTRY(Name)                                                                                        \
+    template class LayerOf<Name>;                                                                                      \
+    template LayerPtr makeLayer(Name);
 #include "layers_table.inc"
 #undef TENON_TABLE_ENTRY
 

@@ -39,4 +39,5 @@ Result<LayerPtr> loadLayerOf(ByteView fields)
 //! struct is compiled once, beside the table.
 #define TENON_LAYER(Name)                                                                                              \
     extern template class tenon::LayerOf<tenon::Name>;                                                                 \
+    extern template tenon::LayerPtr tenon::makeLayer(tenon::Name);                                                     \
     static_assert(::tenon::HasFields<::tenon::Name>)

@@ -164,7 +164,10 @@ class GraphReader
             }
             bodies.push_back(std::move(body));
         }
-        return layer.withBodies(std::move(bodies));
+        LayerPtr made = layer.withBodies(std::move(bodies));
+        if (made == nullptr)
+            return badArgument("a layer that runs no graphs has bodies");
+        return made;
     }
 
     //! Constants are added where they are read first. What stands for no value is for checkPlan to find.

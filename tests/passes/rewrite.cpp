@@ -3,8 +3,8 @@
 
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "layers/layer_text.h"
 #include "passes/runner.h"
+#include "support/layer_text.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // The text form prints what it parses.
 #include "ir/text.h"
 #include "ir/verify.h"
-#include "layers/layer_text.h"
 #include "passes/rewrite.h"
+#include "support/layer_text.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 #include "ir/patch.h"
 #include "ir/text.h"
 #include "layers/element_wise.h"
-#include "layers/layer_text.h"
 #include "layers/non_zero.h"
 #include "layers/top_k.h"
 #include "layers/unary.h"
+#include "support/layer_text.h"
 
 #include "backend/check_shapes.h"
 

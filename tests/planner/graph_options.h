@@ -2,8 +2,8 @@
 #pragma once
 
 #include "ir/text.h"
-#include "layers/layer_text.h"
 #include "planner/planner.h"
+#include "support/layer_text.h"
 
 #include <gtest/gtest.h>
 

@@ -5,13 +5,13 @@
 #include "ir/text.h"
 #include "layers/attention.h"
 #include "layers/layer_table.h"
-#include "layers/layer_text.h"
 #include "layers/matrix_multiply.h"
 #include "planner/fake_backend.h"
 #include "planner/graph_options.h"
 #include "planner/plan_outputs.h"
 #include "planner/read_graph.h"
 #include "support/cpu_networks.h"
+#include "support/layer_text.h"
 
 #include <gtest/gtest.h>
 

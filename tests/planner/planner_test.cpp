@@ -4,10 +4,10 @@
 #include "ir/text.h"
 #include "layers/debug_tensor.h"
 #include "layers/element_wise.h"
-#include "layers/layer_text.h"
 #include "layers/unary.h"
 #include "planner/fake_backend.h"
 #include "planner/graph_options.h"
+#include "support/layer_text.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "random/author.h"
 
 #include "ir/text.h"
-#include "layers/layer_text.h"
+#include "support/layer_text.h"
 
 #include <fmt/ranges.h>
 

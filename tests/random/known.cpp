@@ -13,7 +13,6 @@
 #include "layers/cast.h"
 #include "layers/convolution.h"
 #include "layers/element_wise.h"
-#include "layers/layer_text.h"
 #include "layers/matrix_multiply.h"
 #include "layers/pooling.h"
 #include "layers/positions.h"
@@ -21,6 +20,7 @@
 #include "layers/resize.h"
 #include "layers/top_k.h"
 #include "layers/unary.h"
+#include "support/layer_text.h"
 
 #include <cmath>
 #include <functional>

@@ -10,13 +10,17 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace tenon::test
@@ -52,23 +56,45 @@ namespace detail
 {
 using Json = nlohmann::json;
 
+//! A field of a value that is read, by a function that knows its type.
+struct FieldToRead
+{
+    std::string_view name;
+    void* value;
+    void (*read)(Json const& json, void* value);
+};
+
+inline void readFields(Json const& json, std::span<FieldToRead const> fields)
+{
+    for (auto const& [key, each] : json.items())
+    {
+        auto const isMeant = [&name = key](FieldToRead const& field) { return field.name == name; };
+        auto const found = std::find_if(fields.begin(), fields.end(), isMeant);
+        if (found == fields.end())
+            throw std::runtime_error("a case sets the unknown field " + key);
+        found->read(each, found->value);
+    }
+}
+
+template <typename T>
+void readField(Json const& json, T& value);
+
+template <typename S, typename T>
+FieldToRead fieldToRead(Field<S, T> const& field, S& value)
+{
+    return {field.name, &(value.*field.member),
+        [](Json const& json, void* member) { readField(json, *static_cast<T*>(member)); }};
+}
+
 template <typename T>
 void readField(Json const& json, T& value)
 {
     if constexpr (HasFields<T>)
     {
-        for (auto const& [key, each] : json.items())
-        {
-            bool known{false};
-            forEachField<T>([&](auto const& f) {
-                if (f.name != key)
-                    return;
-                known = true;
-                readField(each, value.*f.member);
-            });
-            if (!known)
-                throw std::runtime_error("a case sets the unknown field " + key);
-        }
+        auto const fields = std::apply(
+            [&](auto const&... each) { return std::array<FieldToRead, sizeof...(each)>{fieldToRead(each, value)...}; },
+            T::fields());
+        readFields(json, fields);
     }
     else if constexpr (std::is_same_v<T, nvinfer1::Dims64>)
     {

@@ -1,5 +1,5 @@
 // Layer text: the table of parsers, from the same list as the table of layers.
-#include "layers/layer_text.h"
+#include "support/layer_text.h"
 
 #include "ir/field_text.h"
 #include "layers_includes.inc"
