@@ -152,7 +152,7 @@ class Writer:
         if ("r" in access and not getters) or ("w" in access and not setters):
             self.unmapped.append(f"{python}.{name}")
             return []
-        getter = "nullptr"
+        getter = setter = "py::none()"
         if getters:
             m = getters[0]
             body = f"present(self).{m['name']}()"
@@ -163,23 +163,23 @@ class Writer:
             elif m["return"] in MASKS:
                 body = f"shownMask(renumbered<{MASKS[m['return']]}>(), {body})"
             getter = (
-                f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, "
+                f"accessor([](T& self) -> decltype(auto) {{ return {body}; }}, "
                 f"py::return_value_policy::reference_internal{guard})"
             )
         if "w" not in access:
-            return [f'    c.def_property_readonly("{name}", {getter}, {doc});']
+            return [f'    property(c, "{name}", {getter}, {setter}, {doc});']
         declared, passed = parameter(setters[0]["params"][0], 0)
         if setters[0]["params"][0]["type"] in MASKS:
             passed = f"meantMask(renumbered<{MASKS[setters[0]['params'][0]['type']]}>(), {passed})"
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
         keep = f", {keeps(python, name)}" if pointer and name not in COUNTED else ""
         setter = (
-            f'py::cpp_function([](T& self, {declared}) {{ checked("{python}.{name}", '
+            f'accessor([](T& self, {declared}) {{ checked("{python}.{name}", '
             f"[&] {{ return present(self).{setters[0]['name']}({passed}); }}); }}{keep}{guard})"
         )
         if "r" not in access:
-            getter = "nullptr"
-        return [f'    c.def_property("{name}", {getter}, {setter}, {doc});']
+            getter = "py::none()"
+        return [f'    property(c, "{name}", {getter}, {setter}, {doc});']
 
     def method(self, python: str, cpp: str, method: dict) -> list[str]:
         name, lines = method["name"], []
@@ -209,7 +209,7 @@ class Writer:
                 elif not any("Weights" in p["type"] for p in m["params"]):
                     extra += f", KeepAlive<{nurse}, {patient}>()"
             lines.append(
-                f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
+                f'    method(c, "{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
                 f'{result_policy(python, name)}, docOf("{python}.{name}"));'
             )
         return lines
@@ -289,7 +289,7 @@ def text(attribute: str, words: list[str]) -> list[str]:
 
 
 HEAD = """// Written by generate_bindings.py from the API tables. {what}
-#include "bindings.h"
+#include "members.h"
 
 namespace tenon::python
 {{

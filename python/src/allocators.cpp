@@ -1,4 +1,5 @@
 // Allocators that users implement: memory of engines and contexts, and outputs whose size depends on data.
+#include "members.h"
 #include "overrides.h"
 
 namespace tenon::python
@@ -131,30 +132,30 @@ template <typename T, typename Class>
 void bindAllocatorCalls(Class& c)
 {
     py::call_guard<WithoutGil> const released; // The user's allocator of the engine stands behind it.
-    c.def(
-        "allocate",
+    method(
+        c, "allocate",
         [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
             return handleOf(self.allocate(size, alignment, flags));
         },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"), released);
-    c.def(
-        "allocate_async",
+    method(
+        c, "allocate_async",
         [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, Handle stream) {
             return handleOf(self.allocateAsync(size, alignment, flags, stream.as<cudaStream_t>()));
         },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"),
         docOf("IGpuAllocator.allocate_async"), released);
-    c.def(
-        "deallocate", [](T& self, Handle memory) { return self.deallocate(memory.as<void*>()); }, py::arg("memory"),
+    method(
+        c, "deallocate", [](T& self, Handle memory) { return self.deallocate(memory.as<void*>()); }, py::arg("memory"),
         docOf("IGpuAllocator.deallocate"), released);
-    c.def(
-        "deallocate_async",
+    method(
+        c, "deallocate_async",
         [](T& self, Handle memory, Handle stream) {
             return self.deallocateAsync(memory.as<void*>(), stream.as<cudaStream_t>());
         },
         py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"), released);
-    c.def(
-        "reallocate",
+    method(
+        c, "reallocate",
         [](T& self, Handle address, uint64_t alignment, uint64_t size) {
             return handleOf(self.reallocate(address.as<void*>(), alignment, size));
         },
@@ -167,22 +168,22 @@ void bindOutputAllocator(py::module_& m)
     py::call_guard<WithoutGil> const released;
     py::class_<T, PyOutputAllocator> c(m, "IOutputAllocator", docOf("IOutputAllocator"));
     c.def(py::init<>());
-    c.def(
-        "reallocate_output",
+    method(
+        c, "reallocate_output",
         [](T& self, char const* name, Handle memory, uint64_t size, uint64_t alignment) {
             return handleOf(self.reallocateOutput(name, memory.as<void*>(), size, alignment));
         },
         py::arg("tensor_name"), py::arg("memory"), py::arg("size"), py::arg("alignment"),
         docOf("IOutputAllocator.reallocate_output"), released);
-    c.def(
-        "reallocate_output_async",
+    method(
+        c, "reallocate_output_async",
         [](T& self, char const* name, Handle memory, uint64_t size, uint64_t alignment, Handle stream) {
             return handleOf(
                 self.reallocateOutputAsync(name, memory.as<void*>(), size, alignment, stream.as<cudaStream_t>()));
         },
         py::arg("tensor_name"), py::arg("memory"), py::arg("size"), py::arg("alignment"), py::arg("stream"),
         docOf("IOutputAllocator.reallocate_output_async"), released);
-    c.def("notify_shape", &T::notifyShape, py::arg("tensor_name"), py::arg("shape"),
+    method(c, "notify_shape", &T::notifyShape, py::arg("tensor_name"), py::arg("shape"),
         docOf("IOutputAllocator.notify_shape"), released);
 }
 } // namespace

@@ -1,6 +1,6 @@
 // Members of builder, config, optimization profile and parser whose form in Python differs from that in C++.
-#include "bindings.h"
 #include "interruptible.h"
+#include "members.h"
 
 #include "tenon/profile.h"
 
@@ -38,16 +38,16 @@ void bindProfile(py::module_& m)
 {
     using T = IOptimizationProfile;
     auto c = classOf<py::class_<T, Borrowed<T>>>(m, "IOptimizationProfile");
-    c.def(
-        "set_shape",
+    method(
+        c, "set_shape",
         [](T& self, char const* input, Dims const& min, Dims const& opt, Dims const& max) {
             std::array const bounds{numbersOf(min), numbersOf(opt), numbersOf(max)};
             if (tenonSetProfileShapes(&self, input, bounds.data()) == 0)
                 throw std::runtime_error(std::string{"the shapes of input '"} + input + "' do not fit each other");
         },
         py::arg("input"), py::arg("min"), py::arg("opt"), py::arg("max"), docOf("IOptimizationProfile.set_shape"));
-    c.def(
-        "get_shape",
+    method(
+        c, "get_shape",
         [](T const& self, char const* input) -> py::object {
             std::array const shapes{self.getDimensions(input, OptProfileSelector::kMIN),
                 self.getDimensions(input, OptProfileSelector::kOPT),
@@ -58,8 +58,8 @@ void bindProfile(py::module_& m)
             return shapeList(shapes);
         },
         py::arg("input"), docOf("IOptimizationProfile.get_shape"));
-    c.def(
-        "set_shape_input",
+    method(
+        c, "set_shape_input",
         [](T& self, char const* input, std::vector<int64_t> const& min, std::vector<int64_t> const& opt,
             std::vector<int64_t> const& max) {
             std::array const bounds{numbersOf(min), numbersOf(opt), numbersOf(max)};
@@ -68,8 +68,8 @@ void bindProfile(py::module_& m)
         },
         py::arg("input"), py::arg("min"), py::arg("opt"), py::arg("max"),
         docOf("IOptimizationProfile.set_shape_input"));
-    c.def(
-        "get_shape_input",
+    method(
+        c, "get_shape_input",
         [](T const& self, char const* input) {
             py::list list;
             int32_t const count = self.getNbShapeValues(input);
@@ -80,8 +80,8 @@ void bindProfile(py::module_& m)
             return list;
         },
         py::arg("input"), docOf("IOptimizationProfile.get_shape_input"));
-    c.def("__bool__", &T::isValid);
-    c.def("__nonzero__", &T::isValid);
+    method(c, "__bool__", &T::isValid);
+    method(c, "__nonzero__", &T::isValid);
 }
 
 //! The object of the user's class, whichever of the public ones that is derived from.
@@ -107,22 +107,22 @@ void bindBuilder(py::module_& m)
         return Owned<IBuilder>{builder};
     }),
         py::arg("logger"), KeepAlive<1, 2>());
-    c.def(
-        "create_network",
+    method(
+        c, "create_network",
         [](T& self, uint32_t flags) {
             return self.createNetworkV2(meantMask(renumbered<NetworkDefinitionCreationFlag>(), flags));
         },
         py::arg("flags") = 0U, KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Builder.create_network"));
-    c.def(
-        "build_serialized_network",
+    method(
+        c, "build_serialized_network",
         [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
             return interruptible(config, [&] { return self.buildSerializedNetwork(network, config); });
         },
         py::arg("network"), py::arg("config"), py::return_value_policy::take_ownership,
         docOf("Builder.build_serialized_network"));
-    c.def(
-        "build_serialized_network",
+    method(
+        c, "build_serialized_network",
         [](T& self, INetworkDefinition& network, IBuilderConfig& config, py::list kernelText) {
             IHostMemory* text{nullptr};
             IHostMemory* const plan =
@@ -134,8 +134,8 @@ void bindBuilder(py::module_& m)
         py::arg("network"), py::arg("config"), py::arg("kernel_text"), py::return_value_policy::take_ownership,
         "Builds as the call without kernel_text does, and appends the kernels' text, where there is any, to that "
         "list.");
-    c.def(
-        "build_engine_with_config",
+    method(
+        c, "build_engine_with_config",
         [](py::object const& self, INetworkDefinition& network, IBuilderConfig& config) {
             return buildEngine(self, network, config);
         },
@@ -155,8 +155,8 @@ void bindConfig(py::module_& m)
         py::cpp_function([](IBuilderConfig& self, IInt8Calibrator* calibrator) { self.setInt8Calibrator(calibrator); },
             KeepAlive<1, 2>()),
         docOf("IBuilderConfig.int8_calibrator"));
-    config.def(
-        "create_timing_cache",
+    method(
+        config, "create_timing_cache",
         [](IBuilderConfig& self, py::buffer const& blob) {
             py::buffer_info const info = blob.request();
             return self.createTimingCache(info.ptr, static_cast<size_t>(info.size * info.itemsize));
@@ -254,20 +254,20 @@ void bindParser(py::module_& m)
             return method(self, info.ptr, static_cast<size_t>(info.size * info.itemsize), path);
         };
     };
-    c.def("parse", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+    method(c, "parse", bytesCall([](T& self, void const* data, size_t size, char const* path) {
         return self.parse(data, size, path);
     }),
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.parse"));
-    c.def("supports_model_v2", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+    method(c, "supports_model_v2", bytesCall([](T& self, void const* data, size_t size, char const* path) {
         return self.supportsModelV2(data, size, path);
     }),
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.supports_model_v2"));
-    c.def("load_model_proto", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+    method(c, "load_model_proto", bytesCall([](T& self, void const* data, size_t size, char const* path) {
         return self.loadModelProto(data, size, path);
     }),
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.load_model_proto"));
-    c.def(
-        "supports_model",
+    method(
+        c, "supports_model",
         [](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             SubGraphCollection_t parts;
@@ -279,27 +279,27 @@ void bindParser(py::module_& m)
             return py::make_tuple(all, partsOf(parts));
         },
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.supports_model"));
-    c.def(
-        "parse_with_weight_descriptors",
+    method(
+        c, "parse_with_weight_descriptors",
         [](T& self, py::buffer const& model) {
             py::buffer_info const info = model.request();
             WithoutGil const released;
             return self.parseWithWeightDescriptors(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
         py::arg("model"), docOf("OnnxParser.parse_with_weight_descriptors"));
-    c.def(
-        "parse_from_file", [](T& self, std::string const& model) { return self.parseFromFile(model.c_str(), 0); },
+    method(
+        c, "parse_from_file", [](T& self, std::string const& model) { return self.parseFromFile(model.c_str(), 0); },
         py::arg("model"), py::call_guard<WithoutGil>(), docOf("OnnxParser.parse_from_file"));
-    c.def(
-        "get_subgraph_nodes",
+    method(
+        c, "get_subgraph_nodes",
         [](T& self, int64_t index) {
             int64_t count{0};
             int64_t const* nodes = self.getSubgraphNodes(index, count);
             return nodes == nullptr ? std::vector<int64_t>{} : std::vector<int64_t>(nodes, nodes + count);
         },
         py::arg("index"), docOf("OnnxParser.get_subgraph_nodes"));
-    c.def(
-        "get_used_vc_plugin_libraries",
+    method(
+        c, "get_used_vc_plugin_libraries",
         [](T& self) {
             int64_t count{0};
             char const* const* names = self.getUsedVCPluginLibraries(count);
@@ -313,8 +313,8 @@ void bindParserError(py::module_& m)
 {
     using E = nvonnxparser::IParserError;
     auto error = classOf<py::class_<E, Borrowed<E>>>(m, "ParserError");
-    error.def(
-        "local_function_stack",
+    method(
+        error, "local_function_stack",
         [](E const& self) {
             std::vector<std::string> names;
             for (int32_t i = 0; i < self.localFunctionStackSize(); ++i)
@@ -327,8 +327,8 @@ void bindParserError(py::module_& m)
         return "In node " + std::to_string(self.node()) + " with name: " + text(self.nodeName())
             + " and operator: " + text(self.nodeOperator()) + " (" + text(self.func()) + "): " + text(self.desc());
     };
-    error.def("__str__", show);
-    error.def("__repr__", show);
+    method(error, "__str__", show);
+    method(error, "__repr__", show);
 }
 } // namespace
 

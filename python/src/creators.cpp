@@ -1,4 +1,5 @@
 // Creators of plugins, of all generations: Python classes, and those of C++ seen from Python.
+#include "members.h"
 #include "plugin_kept.h"
 #include "plugin_v2.h"
 
@@ -88,8 +89,8 @@ void bindV1(py::module_& m)
     creatorAttribute(c, "plugin_version", [](T& self) { return orEmpty(self.getPluginVersion()); });
     creatorAttribute(c, "plugin_namespace", [](T& self) { return orEmpty(self.getPluginNamespace()); });
     creatorAttribute(c, "field_names", [](T& self) { return fieldsOf(self.getFieldNames()); });
-    c.def(
-        "create_plugin",
+    method(
+        c, "create_plugin",
         [](T& self, std::string const& name, FieldList const& fields) {
             FieldView const view{fields};
             WithoutGil const released;
@@ -97,8 +98,8 @@ void bindV1(py::module_& m)
         },
         py::arg("name"), py::arg("field_collection"), py::return_value_policy::take_ownership,
         docOf("IPluginCreator.create_plugin"));
-    c.def(
-        "deserialize_plugin",
+    method(
+        c, "deserialize_plugin",
         [](T& self, std::string const& name, py::buffer const& data) {
             py::buffer_info const info = data.request();
             auto const bytes = static_cast<size_t>(info.size * info.itemsize);
@@ -123,8 +124,8 @@ void bindV3One(py::module_& m)
         [](Creator& self) { return orEmpty(self.getPluginNamespace()); });
     attribute<PyCreatorV3, Creator>(
         c, "IPluginCreatorV3One", "field_names", {}, [](Creator& self) { return fieldsOf(self.getFieldNames()); });
-    c.def(
-        "create_plugin",
+    method(
+        c, "create_plugin",
         [](Creator& self, std::string const& name, FieldList const& fields, TensorRTPhase phase) -> py::object {
             FieldView const view{fields};
             IPluginV3* made{nullptr};
@@ -152,8 +153,8 @@ void bindV3Quick(py::module_& m)
         c, kType, "plugin_namespace", {}, [](Creator& self) { return orEmpty(self.getPluginNamespace()); });
     attribute<PyCreatorQuick, Creator>(
         c, kType, "field_names", {}, [](Creator& self) { return fieldsOf(self.getFieldNames()); });
-    c.def(
-        "create_plugin",
+    method(
+        c, "create_plugin",
         [](Creator& self, std::string const& name, std::string const& nspace, FieldList const& fields,
             TensorRTPhase phase, QuickPluginCreationRequest request) -> py::object {
             FieldView const view{fields};

@@ -1,6 +1,7 @@
 // Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
 #include "handed_out.h"
 #include "kept.h"
+#include "members.h"
 #include "overrides.h"
 
 #include <atomic>
@@ -207,8 +208,8 @@ void bindLoggers(py::module_& m)
         .export_values()
         .finalize();
     c.def(py::init<>());
-    c.def(
-        "log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<WithoutGil>(), docOf("ILogger.log"));
+    method(c, "log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<WithoutGil>(),
+        docOf("ILogger.log"));
     py::class_<DefaultLogger, ILogger, PyDefaultLogger>(m, "Logger", docOf("Logger"))
         .def(py::init<ILogger::Severity>(), py::arg("min_severity") = ILogger::Severity::kWARNING)
         .def_readwrite("min_severity", &DefaultLogger::minSeverity, docOf("Logger.min_severity"))
@@ -223,12 +224,12 @@ void bindRecorder(py::module_& m)
     c.def_property_readonly_static(
         "MAX_DESC_LENGTH", [](py::object const&) { return size_t{IErrorRecorder::kMAX_DESC_LENGTH}; },
         docOf("IErrorRecorder.MAX_DESC_LENGTH"));
-    c.def("num_errors", &IErrorRecorder::getNbErrors, docOf("IErrorRecorder.num_errors"));
-    c.def("get_error_code", &IErrorRecorder::getErrorCode, docOf("IErrorRecorder.get_error_code"));
-    c.def("get_error_desc", &IErrorRecorder::getErrorDesc, docOf("IErrorRecorder.get_error_desc"));
-    c.def("has_overflowed", &IErrorRecorder::hasOverflowed, docOf("IErrorRecorder.has_overflowed"));
-    c.def("clear", &IErrorRecorder::clear, docOf("IErrorRecorder.clear"));
-    c.def("report_error", &IErrorRecorder::reportError, docOf("IErrorRecorder.report_error"));
+    method(c, "num_errors", &IErrorRecorder::getNbErrors, docOf("IErrorRecorder.num_errors"));
+    method(c, "get_error_code", &IErrorRecorder::getErrorCode, docOf("IErrorRecorder.get_error_code"));
+    method(c, "get_error_desc", &IErrorRecorder::getErrorDesc, docOf("IErrorRecorder.get_error_desc"));
+    method(c, "has_overflowed", &IErrorRecorder::hasOverflowed, docOf("IErrorRecorder.has_overflowed"));
+    method(c, "clear", &IErrorRecorder::clear, docOf("IErrorRecorder.clear"));
+    method(c, "report_error", &IErrorRecorder::reportError, docOf("IErrorRecorder.report_error"));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Names of 8.x and 9.x that later versions took away: layers over two axes, and calls that got other names.
 #include "names_of_8.h"
+#include "members.h"
 
 #include "interruptible.h"
 
@@ -75,30 +76,30 @@ void bindLayersOverTwoAxes(py::class_<INetworkDefinition, Owned<INetworkDefiniti
 {
     using T = INetworkDefinition;
     auto const policy = py::return_value_policy::reference_internal;
-    c.def(
-        "add_convolution",
+    method(
+        c, "add_convolution",
         [](T& self, ITensor& input, int64_t maps, DimsHW const& shape, py::object const& kernel,
             py::object const& bias) {
             return self.addConvolutionNd(present(input), maps, shape, toWeights(self, kernel), toWeights(self, bias));
         },
         py::arg("input"), py::arg("num_output_maps"), py::arg("kernel_shape"), py::arg("kernel"),
         py::arg("bias") = py::none(), docOf("INetworkDefinition.add_convolution"), policy);
-    c.def(
-        "add_deconvolution",
+    method(
+        c, "add_deconvolution",
         [](T& self, ITensor& input, int64_t maps, DimsHW const& shape, py::object const& kernel,
             py::object const& bias) {
             return self.addDeconvolutionNd(present(input), maps, shape, toWeights(self, kernel), toWeights(self, bias));
         },
         py::arg("input"), py::arg("num_output_maps"), py::arg("kernel_shape"), py::arg("kernel"),
         py::arg("bias") = py::none(), docOf("INetworkDefinition.add_deconvolution"), policy);
-    c.def(
-        "add_pooling",
+    method(
+        c, "add_pooling",
         [](T& self, ITensor& input, PoolingType type, DimsHW const& window) {
             return self.addPoolingNd(present(input), type, window);
         },
         py::arg("input"), py::arg("type"), py::arg("window_size"), docOf("INetworkDefinition.add_pooling"), policy);
-    c.def(
-        "add_padding",
+    method(
+        c, "add_padding",
         [](T& self, ITensor& input, DimsHW const& before, DimsHW const& behind) {
             return self.addPaddingNd(present(input), before, behind);
         },

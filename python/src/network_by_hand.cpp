@@ -1,5 +1,5 @@
 // Members of network, tensors and layers whose form in Python differs from that in C++.
-#include "bindings.h"
+#include "members.h"
 
 #include <string_view>
 #include <unordered_set>
@@ -136,8 +136,8 @@ using LayerClass = py::class_<Layer, ILayer, Borrowed<Layer>>;
 void bindTensor(py::module_& m)
 {
     auto c = classOf<py::class_<ITensor, Borrowed<ITensor>>>(m, "ITensor");
-    c.def(
-        "set_dynamic_range",
+    method(
+        c, "set_dynamic_range",
         [](ITensor& self, float min, float max) { return present(self).setDynamicRange(min, max); }, py::arg("min"),
         py::arg("max"), docOf("ITensor.set_dynamic_range"));
     c.def_property(
@@ -151,7 +151,7 @@ void bindTensor(py::module_& m)
             checked("ITensor.dynamic_range", [&] { return present(self).setDynamicRange(range.first, range.second); });
         },
         docOf("ITensor.dynamic_range"));
-    c.def("__hash__", [](ITensor const& self) { return reinterpret_cast<size_t>(&self); });
+    method(c, "__hash__", [](ITensor const& self) { return reinterpret_cast<size_t>(&self); });
 }
 
 void bindLayerExtras(py::module_& m)
@@ -248,28 +248,28 @@ void bindNetworkExtras(py::module_& m)
 {
     using T = INetworkDefinition;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "INetworkDefinition");
-    c.def(
-        "add_concatenation",
+    method(
+        c, "add_concatenation",
         [](T& self, std::vector<ITensor*> const& inputs) {
             return self.addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size()));
         },
         py::arg("inputs"), docOf("INetworkDefinition.add_concatenation"), py::return_value_policy::reference_internal);
-    c.def(
-        "add_einsum",
+    method(
+        c, "add_einsum",
         [](T& self, std::vector<ITensor*> const& inputs, char const* equation) {
             return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation);
         },
         py::arg("inputs"), py::arg("equation"), docOf("INetworkDefinition.add_einsum"),
         py::return_value_policy::reference_internal);
-    c.def(
-        "add_attention_v2",
+    method(
+        c, "add_attention_v2",
         [](T& self, ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp op, CausalMaskKind kind) {
             return self.addAttentionV2(present(query), present(key), present(value), op, kind);
         },
         py::arg("query"), py::arg("key"), py::arg("value"), py::arg("norm_op"), py::arg("causal_kind"),
         docOf("INetworkDefinition.add_attention_v2"), py::return_value_policy::reference_internal);
-    c.def(
-        "add_dist_collective",
+    method(
+        c, "add_dist_collective",
         [](T& self, ITensor& input, CollectiveOperation operation, std::optional<ReduceOperation> reduction,
             std::optional<int64_t> root, std::optional<std::vector<int64_t>> groups) {
             std::vector<int64_t> members = groups.value_or(std::vector<int64_t>{});
@@ -279,10 +279,10 @@ void bindNetworkExtras(py::module_& m)
         py::arg("input"), py::arg("dist_collective_op"), py::arg("reduce_op") = py::none(),
         py::arg("root") = py::none(), py::arg("groups") = py::none(), docOf("INetworkDefinition.add_dist_collective"),
         py::return_value_policy::reference_internal);
-    c.def("remove_tensor", &removeTensor, py::arg("tensor"), docOf("INetworkDefinition.remove_tensor"));
-    c.def("__len__", &T::getNbLayers);
-    c.def(
-        "__getitem__",
+    method(c, "remove_tensor", &removeTensor, py::arg("tensor"), docOf("INetworkDefinition.remove_tensor"));
+    method(c, "__len__", &T::getNbLayers);
+    method(
+        c, "__getitem__",
         [](T const& self, int32_t index) {
             int32_t const count = self.getNbLayers();
             int32_t const at = index < 0 ? index + count : index;

@@ -1,5 +1,6 @@
 // Fields, tensor descriptions, extent expressions and resources of plugins.
 #include "plugin_values.h"
+#include "members.h"
 
 #include "overrides.h"
 
@@ -325,11 +326,11 @@ void bindExpressions(py::module_& m)
 {
     using Expr = IDimensionExpr;
     py::class_<Expr, Borrowed<Expr>> expr(m, "IDimensionExpr", docOf("IDimensionExpr"));
-    expr.def("is_constant", &Expr::isConstant, docOf("IDimensionExpr.is_constant"));
-    expr.def("get_constant_value", &constantValue, docOf("IDimensionExpr.get_constant_value"));
-    expr.def("is_size_tensor", &Expr::isSizeTensor, docOf("IDimensionExpr.is_size_tensor"));
-    expr.def("isConstant", &Expr::isConstant, docOf("IDimensionExpr.is_constant")); // The names of 9.x (K15).
-    expr.def("getConstantValue", &constantValue, docOf("IDimensionExpr.get_constant_value"));
+    method(expr, "is_constant", &Expr::isConstant, docOf("IDimensionExpr.is_constant"));
+    method(expr, "get_constant_value", &constantValue, docOf("IDimensionExpr.get_constant_value"));
+    method(expr, "is_size_tensor", &Expr::isSizeTensor, docOf("IDimensionExpr.is_size_tensor"));
+    method(expr, "isConstant", &Expr::isConstant, docOf("IDimensionExpr.is_constant")); // The names of 9.x (K15).
+    method(expr, "getConstantValue", &constantValue, docOf("IDimensionExpr.get_constant_value"));
     auto const reference = py::return_value_policy::reference;
     py::class_<DimsExprs>(m, "DimsExprs", docOf("DimsExprs"))
         .def(py::init([] { return DimsExprs{}; }))

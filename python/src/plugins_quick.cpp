@@ -1,4 +1,5 @@
 // Decorated Python plugins: their capabilities, and INetworkDefinition.add_plugin.
+#include "members.h"
 #include "plugin_kept.h"
 
 namespace tenon::python
@@ -269,13 +270,13 @@ void bindPluginsQuick(py::module_& m)
     bindNumbersQuick(m);
     bindQuickCapabilities(m);
     auto network = classOf<py::class_<INetworkDefinition, Owned<INetworkDefinition>>>(m, "INetworkDefinition");
-    network.def("add_plugin", &addTuple, py::arg("tuple"), docOf("INetworkDefinition.add_plugin"));
-    network.def(
-        "add_plugin",
+    method(network, "add_plugin", &addTuple, py::arg("tuple"), docOf("INetworkDefinition.add_plugin"));
+    method(
+        network, "add_plugin",
         [](py::object const& self, py::object const& function) { return addCall(self, function, std::nullopt); },
         py::arg("func"));
-    network.def(
-        "add_plugin",
+    method(
+        network, "add_plugin",
         [](py::object const& self, py::object const& function, std::optional<bool> aot) {
             return addCall(self, function, aot);
         },

@@ -1,4 +1,5 @@
 // Symbolic numbers of decorated Python plugins, and what a launch is made of.
+#include "members.h"
 #include "plugin_overrides.h"
 
 namespace tenon::python
@@ -68,7 +69,7 @@ void bindNumbers(py::module_& m)
     set("expr", [own](ISymExpr& self, py::object value) { own(self).expr = std::move(value); });
 
     py::class_<ISymExprs, Borrowed<ISymExprs>> list(m, "ISymExprs", docOf("ISymExprs"));
-    list.def("__len__", &ISymExprs::getNbSymExprs);
+    method(list, "__len__", &ISymExprs::getNbSymExprs);
     list.def_property(
         "nbSymExprs", &ISymExprs::getNbSymExprs,
         [](ISymExprs& self, int32_t count) {
@@ -81,10 +82,10 @@ void bindNumbers(py::module_& m)
             throw py::index_error();
         return index;
     };
-    list.def(
-        "__getitem__", [within](ISymExprs const& self, int32_t i) { return self.getSymExpr(within(self, i)); },
+    method(
+        list, "__getitem__", [within](ISymExprs const& self, int32_t i) { return self.getSymExpr(within(self, i)); },
         py::return_value_policy::reference);
-    list.def("__setitem__", [within](ISymExprs& self, int32_t i, ISymExpr* value) {
+    method(list, "__setitem__", [within](ISymExprs& self, int32_t i, ISymExpr* value) {
         if (!self.setSymExpr(within(self, i), value))
             throw py::value_error("extra argument " + std::to_string(i) + " is no int32 expression of this call");
     });

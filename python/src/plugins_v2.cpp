@@ -1,4 +1,5 @@
 // Plugins of the V2 family, implemented in Python or used from there.
+#include "members.h"
 #include "plugin_v2.h"
 
 #include "tenon/plugin.h"
@@ -192,16 +193,16 @@ void bindV2(py::module_& m)
         [](T& self, py::object const& value) { self.setPluginNamespace(value.cast<std::string>().c_str()); });
     c.def_property_readonly("tensorrt_version", &T::getTensorRTVersion, docOf("IPluginV2.tensorrt_version"));
     c.def_property_readonly("serialization_size", &serializationSize, docOf("IPluginV2.serialization_size"));
-    c.def(
-        "get_output_shape",
+    method(
+        c, "get_output_shape",
         [](T& self, int32_t index, std::vector<Dims> const& shapes) {
             return self.getOutputDimensions(index, shapes.data(), static_cast<int32_t>(shapes.size()));
         },
         py::arg("index"), py::arg("input_shapes"), docOf("IPluginV2.get_output_shape"), Released{});
-    c.def("supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"),
+    method(c, "supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"),
         docOf("IPluginV2.supports_format"), Released{});
-    c.def(
-        "configure_with_format",
+    method(
+        c, "configure_with_format",
         [](T& self, std::vector<Dims> const& in, std::vector<Dims> const& out, DataType type, TensorFormat format,
             int32_t batch) {
             self.configureWithFormat(in.data(), static_cast<int32_t>(in.size()), out.data(),
@@ -209,12 +210,12 @@ void bindV2(py::module_& m)
         },
         py::arg("input_shapes"), py::arg("output_shapes"), py::arg("dtype"), py::arg("format"),
         py::arg("max_batch_size"), docOf("IPluginV2.configure_with_format"), Released{});
-    c.def("initialize", &T::initialize, docOf("IPluginV2.initialize"), Released{});
-    c.def("terminate", &T::terminate, docOf("IPluginV2.terminate"), Released{});
-    c.def("get_workspace_size", &T::getWorkspaceSize, py::arg("max_batch_size"), docOf("IPluginV2.get_workspace_size"),
-        Released{});
-    c.def(
-        "execute_async",
+    method(c, "initialize", &T::initialize, docOf("IPluginV2.initialize"), Released{});
+    method(c, "terminate", &T::terminate, docOf("IPluginV2.terminate"), Released{});
+    method(c, "get_workspace_size", &T::getWorkspaceSize, py::arg("max_batch_size"),
+        docOf("IPluginV2.get_workspace_size"), Released{});
+    method(
+        c, "execute_async",
         [](T& self, int32_t batch, std::vector<Handle> const& inputs, std::vector<Handle> const& outputs,
             Handle workspace, Handle stream) {
             std::vector<void const*> in;
@@ -228,11 +229,11 @@ void bindV2(py::module_& m)
         },
         py::arg("batch_size"), py::arg("inputs"), py::arg("outputs"), py::arg("workspace"), py::arg("stream_handle"),
         docOf("IPluginV2.execute_async"));
-    c.def(
-        "serialize", [](T& self) { return py::memoryview(serialized(self)); }, docOf("IPluginV2.serialize"));
-    c.def("destroy", &destroyNow<T, PyPluginV2>, docOf("IPluginV2.destroy"));
-    c.def(
-        "clone", [](T& self) { return owned(self.clone(), "IPluginV2.clone"); }, docOf("IPluginV2.clone"),
+    method(
+        c, "serialize", [](T& self) { return py::memoryview(serialized(self)); }, docOf("IPluginV2.serialize"));
+    method(c, "destroy", &destroyNow<T, PyPluginV2>, docOf("IPluginV2.destroy"));
+    method(
+        c, "clone", [](T& self) { return owned(self.clone(), "IPluginV2.clone"); }, docOf("IPluginV2.clone"),
         py::return_value_policy::take_ownership, Released{});
 }
 
@@ -241,14 +242,14 @@ void bindV2Ext(py::module_& m)
     using T = IPluginV2Ext;
     py::class_<T, IPluginV2, PyPluginV2Ext, DestroyedV2<T>> c(m, "IPluginV2Ext", docOf("IPluginV2Ext"));
     c.def(py::init_alias<>());
-    c.def(
-        "get_output_data_type",
+    method(
+        c, "get_output_data_type",
         [](T& self, int32_t index, std::vector<DataType> const& types) {
             return self.getOutputDataType(index, types.data(), static_cast<int32_t>(types.size()));
         },
         py::arg("index"), py::arg("input_types"), docOf("IPluginV2Ext.get_output_data_type"), Released{});
-    c.def(
-        "configure_plugin",
+    method(
+        c, "configure_plugin",
         [](T& self, std::vector<Dims> const& in, std::vector<Dims> const& out, std::vector<DataType> const& inTypes,
             std::vector<DataType> const& outTypes, std::vector<bool> const& inBroadcast,
             std::vector<bool> const& outBroadcast, TensorFormat format, int32_t batch) {
@@ -264,16 +265,16 @@ void bindV2Ext(py::module_& m)
         py::arg("input_shapes"), py::arg("output_shapes"), py::arg("input_types"), py::arg("output_types"),
         py::arg("input_is_broadcasted"), py::arg("output_is_broacasted"), py::arg("format"), py::arg("max_batch_size"),
         docOf("IPluginV2Ext.configure_plugin"), Released{});
-    c.def(
-        "attach_to_context",
+    method(
+        c, "attach_to_context",
         [](T& self, Handle cudnn, Handle cublas, IGpuAllocator* allocator) {
             self.attachToContext(cudnn.as<cudnnContext*>(), cublas.as<cublasContext*>(), allocator);
         },
         py::arg("cudnn"), py::arg("cublas"), py::arg("allocator"), docOf("IPluginV2Ext.attach_to_context"), Released{});
-    c.def("detach_from_context", &T::detachFromContext, docOf("IPluginV2Ext.detach_from_context"), Released{});
-    c.def("destroy", &destroyNow<T, PyPluginV2Ext>, docOf("IPluginV2.destroy"));
-    c.def(
-        "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2Ext.clone")); },
+    method(c, "detach_from_context", &T::detachFromContext, docOf("IPluginV2Ext.detach_from_context"), Released{});
+    method(c, "destroy", &destroyNow<T, PyPluginV2Ext>, docOf("IPluginV2.destroy"));
+    method(
+        c, "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2Ext.clone")); },
         docOf("IPluginV2Ext.clone"), py::return_value_policy::take_ownership, Released{});
 }
 
@@ -285,8 +286,8 @@ void bindPluginsV2(py::module_& m)
     bindV2Ext(m);
     bindPluginsV2Dynamic(m);
     auto network = classOf<py::class_<INetworkDefinition, Owned<INetworkDefinition>>>(m, "INetworkDefinition");
-    network.def(
-        "add_plugin_v2",
+    method(
+        network, "add_plugin_v2",
         [](INetworkDefinition& self, py::iterable const& inputs, IPluginV2& plugin) {
             std::vector<ITensor*> list;
             for (py::handle const each : inputs)

@@ -1,4 +1,5 @@
 // IPluginV2DynamicExt, implemented in Python or used from there.
+#include "members.h"
 #include "plugin_v2.h"
 
 namespace tenon::python
@@ -124,21 +125,21 @@ void bindPluginsV2Dynamic(py::module_& m)
     c.def_property_readonly_static(
         "FORMAT_COMBINATION_LIMIT", [](py::object const&) { return int32_t{T::kFORMAT_COMBINATION_LIMIT}; });
     bindLibraryCalls(c);
-    c.def(
-        "get_output_datatype",
+    method(
+        c, "get_output_datatype",
         [](T& self, int32_t index, std::vector<DataType> const& types) {
             return self.getOutputDataType(index, types.data(), static_cast<int32_t>(types.size()));
         },
         py::arg("index"), py::arg("input_types"), docOf("IPluginV2DynamicExt.get_output_datatype"), Released{});
-    c.def(
-        "get_serialization_size", [](T& self) { return serializationSize(self); },
+    method(
+        c, "get_serialization_size", [](T& self) { return serializationSize(self); },
         docOf("IPluginV2DynamicExt.get_serialization_size"));
-    c.def(
-        "serialize", [](T& self) { return serialized(self); }, docOf("IPluginV2DynamicExt.serialize"));
-    c.def(
-        "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2DynamicExt.clone")); },
+    method(
+        c, "serialize", [](T& self) { return serialized(self); }, docOf("IPluginV2DynamicExt.serialize"));
+    method(
+        c, "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2DynamicExt.clone")); },
         docOf("IPluginV2DynamicExt.clone"), py::return_value_policy::take_ownership, Released{});
-    c.def("destroy", &destroyNow<T, PyPluginV2DynamicExt>, docOf("IPluginV2DynamicExt.destroy"));
+    method(c, "destroy", &destroyNow<T, PyPluginV2DynamicExt>, docOf("IPluginV2DynamicExt.destroy"));
 }
 
 } // namespace tenon::python

@@ -1,4 +1,5 @@
 // IPluginV3, implemented in Python or used from there.
+#include "members.h"
 #include "plugin_overrides.h"
 
 #include "NvInferRuntime.h"
@@ -169,8 +170,8 @@ void bindPlugin(py::module_& m)
     py::class_<IPluginV3, IVersionedInterface, PyPluginV3, OwnedPlugin> plugin(
         m, "IPluginV3", py::multiple_inheritance(), docOf("IPluginV3"));
     plugin.def(py::init_alias<>());
-    plugin.def(
-        "clone",
+    method(
+        plugin, "clone",
         [](IPluginV3& self) {
             IPluginV3* copy{nullptr};
             {
@@ -181,8 +182,8 @@ void bindPlugin(py::module_& m)
                                    : seenFromPython(*copy, py::return_value_policy::take_ownership);
         },
         docOf("IPluginV3.clone"));
-    plugin.def(
-        "get_capability_interface",
+    method(
+        plugin, "get_capability_interface",
         [](IPluginV3& self, PluginCapabilityType type) -> py::object {
             IPluginCapability* found{nullptr};
             {
@@ -208,9 +209,9 @@ void bindPlugin(py::module_& m)
             }
             return py::none();
         },
-        py::arg("type"), py::keep_alive<0, 1>(), docOf("IPluginV3.get_capability_interface"));
-    plugin.def(
-        "destroy", [](IPluginV3&) {}, docOf("IPluginV3.destroy"));
+        py::arg("type"), KeepAlive<0, 1>(), docOf("IPluginV3.get_capability_interface"));
+    method(
+        plugin, "destroy", [](IPluginV3&) {}, docOf("IPluginV3.destroy"));
 }
 
 std::vector<ITensor*> tensorsOf(py::iterable const& tensors)
@@ -257,8 +258,8 @@ void bindPluginsV3(py::module_& m)
     bindCapabilitiesV3(m);
     bindPlugin(m);
     auto network = classOf<py::class_<INetworkDefinition, Owned<INetworkDefinition>>>(m, "INetworkDefinition");
-    network.def(
-        "add_plugin_v3",
+    method(
+        network, "add_plugin_v3",
         [](INetworkDefinition& self, py::iterable const& inputs, py::iterable const& shapeInputs,
             py::object const& plugin) {
             std::vector<ITensor*> const data = tensorsOf(inputs);

@@ -1,5 +1,5 @@
 // Members of the refitters whose form in Python differs from that in C++: lists, pairs, buffers.
-#include "bindings.h"
+#include "members.h"
 
 #include <algorithm>
 
@@ -55,29 +55,30 @@ void bindRefitter(py::module_& m)
         return Owned<T>{refitter};
     }),
         py::arg("engine"), py::arg("logger"), KeepAlive<1, 2>(), KeepAlive<1, 3>());
-    c.def(
-        "get_all", [](T& self) { return layersOf(self, &T::getAll); }, docOf("Refitter.get_all"));
-    c.def(
-        "get_missing", [](T& self) { return layersOf(self, &T::getMissing); }, docOf("Refitter.get_missing"));
-    c.def(
-        "get_all_weights", [](T& self) { return namesOf(self, &T::getAllWeights); }, docOf("Refitter.get_all_weights"));
-    c.def(
-        "get_missing_weights", [](T& self) { return namesOf(self, &T::getMissingWeights); },
+    method(
+        c, "get_all", [](T& self) { return layersOf(self, &T::getAll); }, docOf("Refitter.get_all"));
+    method(
+        c, "get_missing", [](T& self) { return layersOf(self, &T::getMissing); }, docOf("Refitter.get_missing"));
+    method(
+        c, "get_all_weights", [](T& self) { return namesOf(self, &T::getAllWeights); },
+        docOf("Refitter.get_all_weights"));
+    method(
+        c, "get_missing_weights", [](T& self) { return namesOf(self, &T::getMissingWeights); },
         docOf("Refitter.get_missing_weights"));
-    c.def(
-        "get_dynamic_range",
+    method(
+        c, "get_dynamic_range",
         [](T const& self, char const* tensor) {
             return py::make_tuple(self.getDynamicRangeMin(tensor), self.getDynamicRangeMax(tensor));
         },
         py::arg("tensor_name"), docOf("Refitter.get_dynamic_range"));
-    c.def(
-        "set_dynamic_range",
+    method(
+        c, "set_dynamic_range",
         [](T& self, char const* tensor, std::pair<float, float> range) {
             return self.setDynamicRange(tensor, range.first, range.second);
         },
         py::arg("tensor_name"), py::arg("range"), docOf("Refitter.set_dynamic_range"));
-    c.def(
-        "get_tensors_with_dynamic_range",
+    method(
+        c, "get_tensors_with_dynamic_range",
         [](T const& self) {
             std::vector<char const*> names(
                 static_cast<size_t>(std::max(self.getTensorsWithDynamicRange(0, nullptr), 0)));
@@ -102,16 +103,16 @@ void bindParserRefitter(py::module_& m)
         return made;
     }),
         py::arg("refitter"), py::arg("logger"), KeepAlive<1, 2>(), KeepAlive<1, 3>());
-    c.def(
-        "refit_from_bytes",
+    method(
+        c, "refit_from_bytes",
         [](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             WithoutGil const released;
             return self.refitFromBytes(info.ptr, static_cast<size_t>(info.size * info.itemsize), path);
         },
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParserRefitter.refit_from_bytes"));
-    c.def(
-        "load_model_proto",
+    method(
+        c, "load_model_proto",
         [](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             WithoutGil const released;

@@ -1,4 +1,5 @@
 // The plugin registry: creators of both languages, libraries, resources.
+#include "members.h"
 #include "memory.h"
 #include "plugin_objects.h"
 
@@ -79,11 +80,11 @@ void bindLookUp(Class& c)
     auto const anyOf = [](T& self, std::string const& type, char const* version, char const* space) {
         return seenFromPython(self.getCreator(type.c_str(), version, space));
     };
-    c.def("get_plugin_creator", olderOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
+    method(c, "get_plugin_creator", olderOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
         docOf("IPluginRegistry.get_plugin_creator"));
-    c.def("get_creator", anyOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
+    method(c, "get_creator", anyOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
         docOf("IPluginRegistry.get_creator"));
-    c.def("get_creator", anyOf, py::arg("name"), py::arg("version"), py::arg("namespace") = "");
+    method(c, "get_creator", anyOf, py::arg("name"), py::arg("version"), py::arg("namespace") = "");
 }
 
 //! What a registry refers to, alive until it is deregistered or the registry is gone (M13).
@@ -136,8 +137,8 @@ py::object localRegistry(py::object const& owner)
 void bindRegistration(Class& c)
 {
     using T = IPluginRegistry;
-    c.def(
-        "register_creator",
+    method(
+        c, "register_creator",
         [](T& registry, py::object const& creator, std::string const& space) {
             auto& interface = creator.cast<IPluginCreatorInterface&>();
             bool done{false};
@@ -152,8 +153,8 @@ void bindRegistration(Class& c)
             return done;
         },
         py::arg("creator"), py::arg("plugin_namespace") = "", docOf("IPluginRegistry.register_creator"));
-    c.def(
-        "deregister_creator",
+    method(
+        c, "deregister_creator",
         [](T& registry, py::object const& creator) {
             auto& interface = creator.cast<IPluginCreatorInterface&>();
             bool done{false};
@@ -166,23 +167,23 @@ void bindRegistration(Class& c)
             return done;
         },
         py::arg("creator"), docOf("IPluginRegistry.deregister_creator"));
-    c.def(
-        "load_library",
+    method(
+        c, "load_library",
         [](T& self, std::string const& path) -> std::optional<size_t> {
             WithoutGil const released;
             auto* const handle = self.loadLibrary(path.c_str());
             return handle == nullptr ? std::nullopt : std::optional{reinterpret_cast<size_t>(handle)};
         },
         py::arg("plugin_path"), docOf("IPluginRegistry.load_library"));
-    c.def(
-        "deregister_library",
+    method(
+        c, "deregister_library",
         [](T& self, Handle handle) {
             WithoutGil const released;
             self.deregisterLibrary(handle.as<void*>());
         },
         py::arg("handle"), docOf("IPluginRegistry.deregister_library"));
-    c.def(
-        "acquire_plugin_resource",
+    method(
+        c, "acquire_plugin_resource",
         [](T& self, std::string const& name, IPluginResource* resource) {
             IPluginResource* found{nullptr};
             {
@@ -192,8 +193,8 @@ void bindRegistration(Class& c)
             return heldObject(found);
         },
         py::arg("key"), py::arg("resource"), docOf("IPluginRegistry.acquire_plugin_resource"));
-    c.def(
-        "release_plugin_resource",
+    method(
+        c, "release_plugin_resource",
         [](T& self, std::string const& name) {
             WithoutGil const released;
             return self.releasePluginResource(name.c_str());
@@ -231,9 +232,9 @@ void bindRegistry(py::module_& m)
     bindRegistration(c);
     auto const reference = py::return_value_policy::reference;
     auto builder = classOf<py::class_<IBuilder, Owned<IBuilder>>>(m, "Builder");
-    builder.def("get_plugin_registry", &localRegistry<IBuilder>, docOf("Builder.get_plugin_registry"));
+    method(builder, "get_plugin_registry", &localRegistry<IBuilder>, docOf("Builder.get_plugin_registry"));
     auto runtime = classOf<py::class_<IRuntime, Owned<IRuntime>>>(m, "Runtime");
-    runtime.def("get_plugin_registry", &localRegistry<IRuntime>, docOf("Runtime.get_plugin_registry"));
+    method(runtime, "get_plugin_registry", &localRegistry<IRuntime>, docOf("Runtime.get_plugin_registry"));
     m.def("get_plugin_registry", &getPluginRegistry, reference, docOf("get_plugin_registry"));
     m.def("get_builder_plugin_registry", &getBuilderPluginRegistry, reference, docOf("get_builder_plugin_registry"));
     m.def("init_libnvinfer_plugins", &initPlugins, py::arg("logger"), py::arg("namespace"),

@@ -1,4 +1,5 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
+#include "members.h"
 #include "overrides.h"
 #include "plan_copy.h"
 #include "running.h"
@@ -67,8 +68,8 @@ void bindRuntime(py::module_& m)
         return Owned<IRuntime>{runtime};
     }),
         py::arg("logger"), KeepAlive<1, 2>());
-    c.def(
-        "deserialize_cuda_engine",
+    method(
+        c, "deserialize_cuda_engine",
         [](py::object const& self, IStreamReader& reader) {
             return engineOf(self, [&, &runtime = self.cast<T&>()] {
                 WithoutGil const released;
@@ -76,8 +77,8 @@ void bindRuntime(py::module_& m)
             });
         },
         py::arg("stream_reader"));
-    c.def(
-        "deserialize_cuda_engine",
+    method(
+        c, "deserialize_cuda_engine",
         [](py::object const& self, IStreamReaderV2& reader) {
             return engineOf(self, [&, &runtime = self.cast<T&>()] {
                 WithoutGil const released;
@@ -85,8 +86,8 @@ void bindRuntime(py::module_& m)
             });
         },
         py::arg("stream_reader_v2"));
-    c.def(
-        "deserialize_cuda_engine",
+    method(
+        c, "deserialize_cuda_engine",
         [](py::object const& self, py::buffer const& blob) {
             return engineOf(self, [&] { return loadBuffer(self.cast<T&>(), blob); });
         },
@@ -97,25 +98,26 @@ void bindEngine(py::module_& m)
 {
     using T = ICudaEngine;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "ICudaEngine");
-    c.def(
-        "create_execution_context",
+    method(
+        c, "create_execution_context",
         [](T& self, ExecutionContextAllocationStrategy strategy) { return self.createExecutionContext(strategy); },
         py::arg("strategy") = ExecutionContextAllocationStrategy::kSTATIC, py::call_guard<WithoutGil>(),
         KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("ICudaEngine.create_execution_context"));
-    c.def(
-        "create_execution_context", [](T& self, IRuntimeConfig* config) { return self.createExecutionContext(config); },
+    method(
+        c, "create_execution_context",
+        [](T& self, IRuntimeConfig* config) { return self.createExecutionContext(config); },
         py::arg("runtime_config").none(true) = py::none(), py::call_guard<WithoutGil>(), KeepAlive<0, 1>(),
         py::return_value_policy::take_ownership);
-    c.def(
-        "get_tensor_profile_shape",
+    method(
+        c, "get_tensor_profile_shape",
         [](T const& self, char const* name, int32_t profile) {
             return shapesOf([&](OptProfileSelector which) { return self.getProfileShape(name, profile, which); });
         },
         py::arg("name"), py::arg("profile_index"), docOf("ICudaEngine.get_tensor_profile_shape"));
-    c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"),
+    method(c, "get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"),
         docOf("ICudaEngine.get_tensor_profile_values"));
-    c.def(
-        "get_tensor_profile_values",
+    method(
+        c, "get_tensor_profile_values",
         [](T const& self, int32_t profile, std::string const& name) { return profileValues(self, name, profile); },
         py::arg("name"), py::arg("profile_index"));
 }
@@ -216,17 +218,18 @@ bool setAddress(py::object const& self, std::string const& name, py::object cons
 void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& c)
 {
     using T = IExecutionContext;
-    c.def(
-        "set_input_shape", [](T& self, char const* name, Dims const& shape) { return self.setInputShape(name, shape); },
-        py::arg("name"), py::arg("shape"), docOf("IExecutionContext.set_input_shape"));
-    c.def(
-        "set_input_shape",
+    method(
+        c, "set_input_shape",
+        [](T& self, char const* name, Dims const& shape) { return self.setInputShape(name, shape); }, py::arg("name"),
+        py::arg("shape"), docOf("IExecutionContext.set_input_shape"));
+    method(
+        c, "set_input_shape",
         [](T& self, char const* name, py::sequence const& shape) {
             return self.setInputShape(name, narrowDims(shape));
         },
         py::arg("name"), py::arg("shape"));
-    c.def(
-        "infer_shapes",
+    method(
+        c, "infer_shapes",
         [](py::object const& object) {
             checkHolders(object, true);
             auto& self = object.cast<T&>();
@@ -245,8 +248,8 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         docOf("IExecutionContext.all_binding_shapes_specified"));
     c.def_property_readonly("all_shape_inputs_specified", &T::allInputShapesSpecified,
         docOf("IExecutionContext.all_shape_inputs_specified"));
-    c.def(
-        "set_optimization_profile_async",
+    method(
+        c, "set_optimization_profile_async",
         [](T& self, int32_t profile, Handle stream) {
             bool done{false};
             {
@@ -284,12 +287,12 @@ void bindContext(py::module_& m)
 {
     using T = IExecutionContext;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "IExecutionContext");
-    c.def("__setattr__", &setKnownAttribute);
+    method(c, "__setattr__", &setKnownAttribute);
     bindContextShapes(c);
-    c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
+    method(c, "set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
         docOf("IExecutionContext.set_tensor_address"));
-    c.def(
-        "set_output_allocator",
+    method(
+        c, "set_output_allocator",
         [](py::object const& self, std::string const& name, IOutputAllocator* allocator) {
             bool const done = self.cast<T&>().setOutputAllocator(name.c_str(), allocator);
             if (done) // Kept until another one takes its place, and the runs that ask it are over.
@@ -298,8 +301,8 @@ void bindContext(py::module_& m)
             return done;
         },
         py::arg("name"), py::arg("output_allocator").none(true), docOf("IExecutionContext.set_output_allocator"));
-    c.def(
-        "report_to_profiler",
+    method(
+        c, "report_to_profiler",
         [](py::object const& object) {
             py::object const kept = holdersOf(object); // The profiler too, if it sets another one meanwhile.
             auto const& self = object.cast<T const&>();
@@ -307,9 +310,9 @@ void bindContext(py::module_& m)
             return self.reportToProfiler();
         },
         docOf("IExecutionContext.report_to_profiler"));
-    c.def("execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
-    c.def(
-        "set_aux_streams",
+    method(c, "execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
+    method(
+        c, "set_aux_streams",
         [](T& self, std::vector<Handle> const& streams) {
             std::vector<cudaStream_t> handles;
             for (Handle const stream : streams)
@@ -317,7 +320,7 @@ void bindContext(py::module_& m)
             self.setAuxStreams(handles.data(), static_cast<int32_t>(handles.size()));
         },
         py::arg("aux_streams"), docOf("IExecutionContext.set_aux_streams"));
-    c.def("set_device_memory", &setDeviceMemory, py::arg("memory"), py::arg("size"),
+    method(c, "set_device_memory", &setDeviceMemory, py::arg("memory"), py::arg("size"),
         docOf("IExecutionContext.set_device_memory"));
     c.def_property(
         "device_memory", [](py::object const& self) { return py::getattr(self, "_device_memory", py::int_(0)); },

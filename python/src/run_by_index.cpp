@@ -1,4 +1,5 @@
 // Engine and execution context by binding index, as in TensorRT 8: binding i is tensor i mod n of profile i / n.
+#include "members.h"
 #include "running.h"
 
 #include "tenon/bindings.h"
@@ -32,8 +33,8 @@ void bindQueries(Engine& c)
     using T = ICudaEngine const;
     auto const doc = [](char const* name) { return docOf((std::string{"ICudaEngine."} + name).c_str()); };
     c.def_property_readonly("num_bindings", &ICudaEngine::getNbBindings, doc("num_bindings"));
-    c.def("get_binding_index", &ICudaEngine::getBindingIndex, py::arg("name"), doc("get_binding_index"));
-    c.def("get_binding_name", &ICudaEngine::getBindingName, py::arg("index"), doc("get_binding_name"));
+    method(c, "get_binding_index", &ICudaEngine::getBindingIndex, py::arg("name"), doc("get_binding_index"));
+    method(c, "get_binding_name", &ICudaEngine::getBindingName, py::arg("index"), doc("get_binding_name"));
     defineQuery(
         c, "binding_is_input", [](T& self, int32_t index) { return self.bindingIsInput(index); }, false,
         doc("binding_is_input"));
@@ -46,17 +47,18 @@ void bindQueries(Engine& c)
     defineQuery(
         c, "get_location", [](T& self, int32_t index) { return self.getLocation(index); }, TensorLocation::kDEVICE,
         doc("get_location"));
-    c.def("get_binding_bytes_per_component", &ICudaEngine::getBindingBytesPerComponent, py::arg("index"),
+    method(c, "get_binding_bytes_per_component", &ICudaEngine::getBindingBytesPerComponent, py::arg("index"),
         doc("get_binding_bytes_per_component"));
-    c.def("get_binding_components_per_element", &ICudaEngine::getBindingComponentsPerElement, py::arg("index"),
+    method(c, "get_binding_components_per_element", &ICudaEngine::getBindingComponentsPerElement, py::arg("index"),
         doc("get_binding_components_per_element"));
-    c.def("get_binding_format", &ICudaEngine::getBindingFormat, py::arg("index"), doc("get_binding_format"));
-    c.def("get_binding_format_desc", &ICudaEngine::getBindingFormatDesc, py::arg("index"),
+    method(c, "get_binding_format", &ICudaEngine::getBindingFormat, py::arg("index"), doc("get_binding_format"));
+    method(c, "get_binding_format_desc", &ICudaEngine::getBindingFormatDesc, py::arg("index"),
         doc("get_binding_format_desc"));
-    c.def("get_binding_vectorized_dim", &ICudaEngine::getBindingVectorizedDim, py::arg("index"),
+    method(c, "get_binding_vectorized_dim", &ICudaEngine::getBindingVectorizedDim, py::arg("index"),
         doc("get_binding_vectorized_dim"));
-    c.def("is_shape_binding", &ICudaEngine::isShapeBinding, py::arg("binding"), doc("is_shape_binding"));
-    c.def("is_execution_binding", &ICudaEngine::isExecutionBinding, py::arg("binding"), doc("is_execution_binding"));
+    method(c, "is_shape_binding", &ICudaEngine::isShapeBinding, py::arg("binding"), doc("is_shape_binding"));
+    method(
+        c, "is_execution_binding", &ICudaEngine::isExecutionBinding, py::arg("binding"), doc("is_execution_binding"));
 }
 
 py::list profileShape(ICudaEngine const& self, int32_t profile, int32_t binding)
@@ -100,14 +102,14 @@ void bindProfiles(Engine& c)
 //! as in 10.x (rules P11, P12). Without several profiles both are the same.
 void bindSequence(Engine& c)
 {
-    c.def("__len__", &ICudaEngine::getNbBindings);
-    c.def("__iter__", [](ICudaEngine const& self) {
+    method(c, "__len__", &ICudaEngine::getNbBindings);
+    method(c, "__iter__", [](ICudaEngine const& self) {
         py::list names;
         for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
             names.append(self.getIOTensorName(i));
         return py::iter(names);
     });
-    c.def("__getitem__", [](ICudaEngine const& self, int32_t index) {
+    method(c, "__getitem__", [](ICudaEngine const& self, int32_t index) {
         int32_t const count = self.getNbBindings();
         int32_t const at = index < 0 ? index + count : index;
         if (at < 0 || at >= count)
@@ -115,7 +117,7 @@ void bindSequence(Engine& c)
                 "binding " + std::to_string(index) + ": the engine has " + std::to_string(count) + " bindings");
         return self.getBindingName(at);
     });
-    c.def("__getitem__", [](ICudaEngine const& self, std::string const& name) {
+    method(c, "__getitem__", [](ICudaEngine const& self, std::string const& name) {
         int32_t const index = self.getBindingIndex(name.c_str());
         if (index < 0)
             throw py::key_error("the engine has no tensor '" + name + "'");
@@ -176,22 +178,22 @@ void bindShapes(Context& c)
     using T = IExecutionContext;
     c.def_property("active_optimization_profile", &T::getOptimizationProfile, &setProfile,
         docOf("IExecutionContext.active_optimization_profile"));
-    c.def("get_binding_shape", &T::getBindingDimensions, py::arg("binding"),
+    method(c, "get_binding_shape", &T::getBindingDimensions, py::arg("binding"),
         docOf("IExecutionContext.get_binding_shape"));
-    c.def("get_strides", &T::getStrides, py::arg("binding"), docOf("IExecutionContext.get_strides"));
-    c.def("get_shape", &shapeOf, py::arg("binding"), docOf("IExecutionContext.get_shape"));
-    c.def(
-        "set_binding_shape",
+    method(c, "get_strides", &T::getStrides, py::arg("binding"), docOf("IExecutionContext.get_strides"));
+    method(c, "get_shape", &shapeOf, py::arg("binding"), docOf("IExecutionContext.get_shape"));
+    method(
+        c, "set_binding_shape",
         [](T& self, int32_t binding, Dims const& shape) { return self.setBindingDimensions(binding, shape); },
         py::arg("binding"), py::arg("shape"), docOf("IExecutionContext.set_binding_shape"));
-    c.def(
-        "set_binding_shape",
+    method(
+        c, "set_binding_shape",
         [](T& self, int32_t binding, py::sequence const& shape) {
             return self.setBindingDimensions(binding, narrowDims(shape));
         },
         py::arg("binding"), py::arg("shape"));
-    c.def(
-        "set_shape_input",
+    method(
+        c, "set_shape_input",
         [](T& self, int32_t binding, std::vector<int64_t> const& shape) {
             return tenonSetShapeInput(&self, binding, shape.data(), static_cast<int32_t>(shape.size())) != 0;
         },
@@ -207,8 +209,8 @@ void bindRunByIndex(py::module_& m)
     bindSequence(engine);
     auto context = classOf<Context>(m, "IExecutionContext");
     bindShapes(context);
-    context.def("execute_v2", &execute, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
-    context.def("execute_async_v2", &executeAsyncByIndex, py::arg("bindings"), py::arg("stream_handle"),
+    method(context, "execute_v2", &execute, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
+    method(context, "execute_async_v2", &executeAsyncByIndex, py::arg("bindings"), py::arg("stream_handle"),
         py::arg("input_consumed") = py::none(), docOf("IExecutionContext.execute_async_v2"));
 }
 

@@ -1,5 +1,5 @@
 // Timing caches in Python: keys as text, entries, and the three calls that take them.
-#include "bindings.h"
+#include "members.h"
 
 #include <algorithm>
 #include <cstring>
@@ -82,12 +82,12 @@ void bindTimingCacheEntries(py::module_& m)
 void bindTimingCache(py::module_& m)
 {
     auto c = classOf<py::class_<ITimingCache, Owned<ITimingCache>>>(m, "ITimingCache");
-    c.def("queryKeys", &keysOf, docOf("ITimingCache.queryKeys"));
-    c.def(
-        "query", [](ITimingCache const& self, TimingCacheKey const& key) { return self.query(key); }, py::arg("key"),
+    method(c, "queryKeys", &keysOf, docOf("ITimingCache.queryKeys"));
+    method(
+        c, "query", [](ITimingCache const& self, TimingCacheKey const& key) { return self.query(key); }, py::arg("key"),
         docOf("ITimingCache.query"));
-    c.def(
-        "update",
+    method(
+        c, "update",
         [](ITimingCache& self, TimingCacheKey const& key, TimingCacheValue const& value) {
             return self.update(key, value);
         },

@@ -1,5 +1,5 @@
 // Plain values: Dims and its kin, Permutation, Weights, host memory.
-#include "bindings.h"
+#include "members.h"
 
 #include "NvInferLegacyDims.h"
 
@@ -102,14 +102,14 @@ void bindDims(py::module_& m)
         "MAX_DIMS", [](py::object const&) { return static_cast<int32_t>(Dims::MAX_DIMS); }, docOf("Dims.MAX_DIMS"));
     c.def_property_readonly(
         "nbDims", [](Dims const& self) { return self.nbDims; }, docOf("Dims.nbDims"));
-    c.def("__len__", &lengthOf);
-    c.def("__getitem__", [](Dims& self, int64_t index) { return at(self, index); });
-    c.def("__getitem__", [](Dims const& self, py::slice const& slice) {
+    method(c, "__len__", &lengthOf);
+    method(c, "__getitem__", [](Dims& self, int64_t index) { return at(self, index); });
+    method(c, "__getitem__", [](Dims const& self, py::slice const& slice) {
         py::list const all = py::cast(extentsOf(self));
         return py::tuple(all[slice]);
     });
-    c.def("__setitem__", [](Dims& self, int64_t index, int64_t value) { at(self, index) = value; });
-    c.def("__setitem__", [](Dims& self, py::slice const& slice, std::vector<int64_t> const& values) {
+    method(c, "__setitem__", [](Dims& self, int64_t index, int64_t value) { at(self, index) = value; });
+    method(c, "__setitem__", [](Dims& self, py::slice const& slice, std::vector<int64_t> const& values) {
         py::list all = py::cast(extentsOf(self));
         all[slice] = py::cast(values);
         self = dimsOf(all.cast<std::vector<int64_t>>());
@@ -117,8 +117,8 @@ void bindDims(py::module_& m)
     auto const equals = [](Dims const& self, Dims const& other) {
         return self.nbDims == other.nbDims && extentsOf(self) == extentsOf(other);
     };
-    c.def("__eq__", equals);
-    c.def("__eq__", [equals](Dims const& self, py::sequence const& other) {
+    method(c, "__eq__", equals);
+    method(c, "__eq__", [equals](Dims const& self, py::sequence const& other) {
         try
         {
             return equals(self, dimsOf(other.cast<std::vector<int64_t>>()));
@@ -128,9 +128,9 @@ void bindDims(py::module_& m)
             return false;
         }
     });
-    c.def("__eq__", [](Dims const&, py::object const&) { return false; });
-    c.def("__str__", &show);
-    c.def("__repr__", &show);
+    method(c, "__eq__", [](Dims const&, py::object const&) { return false; });
+    method(c, "__str__", &show);
+    method(c, "__repr__", &show);
     py::implicitly_convertible<py::tuple, Dims>();
     py::implicitly_convertible<py::list, Dims>();
 
@@ -186,18 +186,18 @@ void bindPermutation(py::module_& m)
     py::class_<Permutation> c(m, "Permutation", docOf("Permutation"));
     c.def(py::init([from] { return from({}); }));
     c.def(py::init(from), py::arg("order"));
-    c.def("__len__", [](Permutation const&) { return static_cast<int32_t>(Dims::MAX_DIMS); });
+    method(c, "__len__", [](Permutation const&) { return static_cast<int32_t>(Dims::MAX_DIMS); });
     auto const at = [](Permutation& self, int64_t index) -> int32_t& {
         if (index < 0 || index >= Dims::MAX_DIMS)
             throw py::index_error("index " + std::to_string(index) + " in a permutation of 8 axes");
         return self.order[index];
     };
-    c.def("__getitem__", [at](Permutation& self, int64_t index) { return at(self, index); });
-    c.def("__setitem__", [at](Permutation& self, int64_t index, int32_t axis) { at(self, index) = axis; });
-    c.def("__repr__", [](Permutation const& self) {
+    method(c, "__getitem__", [at](Permutation& self, int64_t index) { return at(self, index); });
+    method(c, "__setitem__", [at](Permutation& self, int64_t index, int32_t axis) { at(self, index) = axis; });
+    method(c, "__repr__", [](Permutation const& self) {
         return std::string{py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
     });
-    c.def("__str__", [](Permutation const& self) {
+    method(c, "__str__", [](Permutation const& self) {
         return std::string{py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
     });
     py::implicitly_convertible<py::tuple, Permutation>();
@@ -242,9 +242,9 @@ void bindWeights(py::module_& m)
     c.def_property_readonly(
         "nbytes", [](Weights const& self) { return (self.count * bitsOf(self.type) + 7) / 8; },
         docOf("Weights.nbytes"));
-    c.def("__len__", [](Weights const& self) { return static_cast<size_t>(self.count); });
-    c.def(
-        "numpy",
+    method(c, "__len__", [](Weights const& self) { return static_cast<size_t>(self.count); });
+    method(
+        c, "numpy",
         [](py::object const& self) {
             py::object const view = weightsView(self, self.cast<Weights const&>());
             return view.is_none() ? self : view;
@@ -258,7 +258,7 @@ void bindHostMemory(py::module_& m)
     py::class_<IHostMemory, Owned<IHostMemory>> c(m, "IHostMemory", py::buffer_protocol(), docOf("IHostMemory"));
     c.def_property_readonly("dtype", &IHostMemory::type, docOf("IHostMemory.dtype"));
     c.def_property_readonly("nbytes", &IHostMemory::size, docOf("IHostMemory.nbytes"));
-    c.def("__len__", &IHostMemory::size);
+    method(c, "__len__", &IHostMemory::size);
     c.def_buffer([](IHostMemory& self) {
         return py::buffer_info(static_cast<uint8_t*>(self.data()), static_cast<py::ssize_t>(self.size()), true);
     });
