@@ -2,6 +2,7 @@
 #include "layers/patch_embedding.h"
 
 #include "layers/check.h"
+#include "layers/shape_values.h"
 
 #include <algorithm>
 
