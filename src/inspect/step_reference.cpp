@@ -5,6 +5,7 @@
 
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
+#include "layers/embedding_norm.h"
 #include "layers/fill.h"
 #include "layers/gather.h"
 #include "layers/layer_table.h"
@@ -284,22 +285,32 @@ std::optional<ValueOutOfRange> StepReference::valueOutOfRange(ObservedStep const
     Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
     if (!layer) // What is wrong with the plan shows where the step is evaluated.
         return std::nullopt;
-    return node.layer == Gather::kName ? indexOutOfRange(node, step, **layer) : lengthOutOfRange(node, step, **layer);
+    if (Gather const* const gather = as<Gather>(**layer))
+        return indexOutOfRange(node, step, *gather, 0);
+    if (as<EmbeddingNorm>(**layer) != nullptr)
+    {
+        for (int32_t term = 0; term < EmbeddingNorm::terms(static_cast<int32_t>(node.inputs.size())); ++term)
+            if (auto found = indexOutOfRange(node, step, Gather{}, static_cast<size_t>(EmbeddingNorm::tableOf(term))))
+                return found;
+        return std::nullopt;
+    }
+    return lengthOutOfRange(node, step, **layer);
 }
 
 std::optional<ValueOutOfRange> StepReference::indexOutOfRange(
-    PlanNode const& node, ObservedStep const& step, Layer const& layer)
+    PlanNode const& node, ObservedStep const& step, Gather const& gather, size_t first)
 {
-    std::optional<std::vector<int64_t>> const data = extentsOf(node, step, 0);
-    if (!data || !extentsOf(node, step, 1))
+    size_t const at = first + 1;
+    std::optional<std::vector<int64_t>> const data = extentsOf(node, step, first);
+    if (!data || !extentsOf(node, step, at))
         return std::nullopt;
-    Result<std::optional<HostTensor>> const indices = operand(node, step, 1, true);
+    Result<std::optional<HostTensor>> const indices = operand(node, step, at, true);
     if (!indices || !*indices)
         return std::nullopt;
-    std::optional<Gather::Outside> const outside = as<Gather>(layer)->firstOutside(*data, **indices);
+    std::optional<Gather::Outside> const outside = gather.firstOutside(*data, **indices);
     if (!outside)
         return std::nullopt;
-    return ValueOutOfRange{step.index, layerOf(step), mPlan.graph.values.at(static_cast<size_t>(node.inputs[1])).name,
+    return ValueOutOfRange{step.index, layerOf(step), mPlan.graph.values.at(static_cast<size_t>(node.inputs[at])).name,
         outside->position, outside->value, outside->extent, "index",
         fmt::format("the axis has extent {}, and the API gives 0 for it", outside->extent)};
 }

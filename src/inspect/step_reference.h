@@ -8,14 +8,19 @@
 
 #include <map>
 
+namespace tenon
+{
+struct Gather;
+}
+
 namespace tenon::inspect
 {
 
 //! A tensor in any layout as a row-major host tensor.
 Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
 
-//! An index of a Gather layer that picks nothing, for which the API gives 0 (rule E4), or a length or start of
-//! sequences that no rows have, which counts as the nearest one that some have.
+//! An index of a gather, perhaps of embeddings, that picks nothing, for which the API gives 0 (rule E4), or a length or
+//! start of sequences that no rows have, which counts as the nearest one that some have.
 struct ValueOutOfRange
 {
     int32_t step{-1};
@@ -70,7 +75,9 @@ class StepReference
     Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
     //! Extents of operand i; none when it is absent.
     std::optional<std::vector<int64_t>> extentsOf(PlanNode const& node, ObservedStep const& step, size_t i) const;
-    std::optional<ValueOutOfRange> indexOutOfRange(PlanNode const& node, ObservedStep const& step, Layer const& layer);
+    //! Of indices that stand behind operand `first`, their data.
+    std::optional<ValueOutOfRange> indexOutOfRange(
+        PlanNode const& node, ObservedStep const& step, Gather const& gather, size_t first);
     std::optional<ValueOutOfRange> lengthOutOfRange(PlanNode const& node, ObservedStep const& step, Layer const& layer);
     Result<HostTensor> weight(int32_t index);
 

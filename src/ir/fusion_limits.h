@@ -23,7 +23,10 @@ struct FusionLimits
     int64_t imageStride{0};   //!< of strides, whose last one is even,
     int64_t imagePool{0};     //!< and of extents and strides of a pooling behind.
     int64_t imagePatch{0};    //!< Or windows side by side, as wide as a multiple of this; 0: the device has no kernels.
-    TypeSet normalizedTypes;  //!< Of rows whose norm is part of the product that reads them.
+    TypeSet embeddingTypes;   //!< Of sums of embeddings that one kernel picks, adds and normalizes.
+    int64_t embeddingWidth{0};  //!< It takes rows of so many elements at most,
+    size_t embeddingTerms{0};   //!< of so many terms; 0: the device has no such kernel.
+    TypeSet normalizedTypes;    //!< Of rows whose norm is part of the product that reads them.
     int64_t normalizedRows{0};  //!< Of which one kernel does both at most; 0: the device has no such kernels.
     int64_t measuredRows{0};    //!< The same where a product before has measured them,
     int64_t measuredColumns{0}; //!< and so many columns of either at most.

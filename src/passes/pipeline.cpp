@@ -194,6 +194,11 @@ constexpr Rule kPatches[]{
         "Patches of images, rows in front of them and a table that is added become one product.", fusePatchEmbedding},
 };
 
+constexpr Rule kEmbeddings[]{
+    {"fuse-embedding-norm", RuleKind::kFuse, "Embeddings, their sum and the norm of that become one layer.",
+        fuseEmbeddingNorm},
+};
+
 constexpr Rule kSums[]{
     {"fuse-convolution-sum", RuleKind::kFuse, "Two convolutions of single pixels that are added become one.",
         fuseConvolutionSum},
@@ -238,6 +243,8 @@ constexpr Rule kUndone[]{
         undoImageConvolution},
     {"undo-patch-embedding", RuleKind::kUndo, "An embedding of patches becomes a convolution, rows and a sum again.",
         undoPatchEmbedding},
+    {"undo-embedding-norm", RuleKind::kUndo, "A norm of embeddings becomes gathers, sums and a norm again.",
+        undoEmbeddingNorm},
     {"undo-convolution-sum", RuleKind::kUndo,
         "A sum of two convolutions becomes one that adds the other's result again.", undoConvolutionSum},
     {"undo-normalized-product", RuleKind::kUndo, "A product of normalized rows becomes a norm and a product again.",
@@ -275,6 +282,7 @@ constexpr PassRow kTargetRows[]{
     {"gates of channels", kGates},
     {"first convolutions", kImages},
     {"embeddings of patches", kPatches},
+    {"norms of embeddings", kEmbeddings},
     {"sums of convolutions", kSums},
     {"norms in front of products", kNorms},
     {"moments", kMoments},

@@ -71,6 +71,7 @@ Rewrite fuseGatedInput(Graph const& graph, Node const& node, FusionLimits const&
 Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseImagePooling(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fusePatchEmbedding(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseEmbeddingNorm(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseConvolutionSum(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite fuseNormIntoProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
 Rewrite measureProduct(Graph const& graph, Node const& node, FusionLimits const& limits);
@@ -87,6 +88,7 @@ Rewrite undoChannelGate(Graph const& graph, Node const& node);
 Rewrite undoGatedInput(Graph const& graph, Node const& node);
 Rewrite undoImageConvolution(Graph const& graph, Node const& node);
 Rewrite undoPatchEmbedding(Graph const& graph, Node const& node);
+Rewrite undoEmbeddingNorm(Graph const& graph, Node const& node);
 Rewrite undoQuantizedNorm(Graph const& graph, Node const& node);
 Rewrite undoConvolutionSum(Graph const& graph, Node const& node);
 Rewrite undoNormalizedProduct(Graph const& graph, Node const& node);

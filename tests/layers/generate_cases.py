@@ -1497,6 +1497,29 @@ def patch_embeddings():
         case("PatchEmbedding", name, {"patch": [2, 8]}, [image, w, table], rows + table)
 
 
+def embedding_norms():
+    """Rows of tables by indices, some of which pick nothing, and rows as they are, added and normalized."""
+
+    def picked(table, indices):
+        at = np.where(indices < 0, indices + len(table), indices)
+        rows = table[np.clip(at, 0, len(table) - 1)]
+        return np.where(((at >= 0) & (at < len(table)))[..., np.newaxis], rows, 0)
+
+    words, types, positions = uniform("en_w", 5, 6), uniform("en_t", 2, 6), uniform("en_p", 1, 3, 6)
+    scale, shift = uniform("en_s", 1, 1, 6), uniform("en_b", 1, 1, 6)
+    ids = np.array([[0, 4, -1], [5, -6, 2]], np.int64)
+    segments = np.array([[1, 0, 2]], np.int32)
+    for name, type_, table in (("float", np.float32, np.float32), ("half", np.float16, np.float16),
+                               ("rounded", np.float16, np.float32)):  # fmt: skip
+        w, t, p, s, b = (each.astype(type_) for each in (words, types, positions, scale, shift))
+        w = w if table == type_ else words
+        x = picked(w.astype(type_).astype(np.float64), ids) + picked(t.astype(np.float64), segments) + p
+        for form, more in (("", b), ("WithoutShift", None)):
+            y = (x - x.mean(axis=2, keepdims=True)) / np.sqrt(x.var(axis=2, keepdims=True) + 0.25) * s
+            y = y if more is None else y + more
+            case("EmbeddingNorm", name + form, {"epsilon": 0.25}, [s, more, w, ids, t, segments, p], as_type(y, s))
+
+
 def normalized_products():
     """A layer norm and the product behind it, whose weights bring the sums of their columns."""
     kind = "NormalizedProduct"
@@ -2003,6 +2026,7 @@ def main():
         channel_gates,
         image_convolutions,
         patch_embeddings,
+        embedding_norms,
         normalized_products,
         measured_products,
         convolution_sums,

@@ -8,6 +8,7 @@
 #include "layers/dynamic_quantize.h"
 #include "layers/einsum.h"
 #include "layers/element_wise.h"
+#include "layers/embedding_norm.h"
 #include "layers/fill.h"
 #include "layers/grid_sample.h"
 #include "layers/kv_cache_update.h"
@@ -267,6 +268,24 @@ TEST(LayerRules, momentsAndTermsAreOfWhatIsNormalized)
     EXPECT_NE(errorOf(moments, {DType::kHALF, {200, 64}}), ""); // A scale for each row.
     layer.product.epilogue.steps.clear();
     EXPECT_NE(errorOf(moments, row), ""); // Nothing that it could normalize.
+}
+
+TEST(LayerRules, embeddingsAreRowsOfTheNorm)
+{
+    TensorType const scale{DType::kHALF, {1, 1, 8}};
+    TensorType const table{DType::kHALF, {5, 8}};
+    TensorType const indices{DType::kINT32, {2, 3}};
+    EXPECT_EQ(errorOfInference(EmbeddingNorm{}, {scale, scale, table, indices}), "");
+    EXPECT_EQ(errorOfInference(EmbeddingNorm{}, {scale, scale, {DType::kFLOAT, {5, 8}}, indices, scale}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {scale, scale}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {scale, scale, {DType::kHALF, {5, 7}}, indices}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {scale, scale, {DType::kHALF, {1, 5, 8}}, indices}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {scale, scale, table, {DType::kINT32, {2, 3, 1}}}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {scale, scale, table, {DType::kFLOAT, {2, 3}}}), "");
+    EXPECT_NE(errorOfInference(EmbeddingNorm{}, {{DType::kHALF, {1, 3, 8}}, scale, table, indices}), "");
+    std::string const others =
+        errorOfInference(EmbeddingNorm{}, {scale, scale, table, indices, {DType::kHALF, {3, 3, 8}}});
+    EXPECT_NE(others, "") << "terms that do not broadcast";
 }
 
 TEST(LayerRules, E36_axisIsAConstant)

@@ -288,3 +288,74 @@ def test_rows_of_patches_are_one_layer_on_gpus_and_several_on_the_host(tmp_path:
     on_host = 'import os\nos.environ["TENON_DEVICE"] = "cpu"\n'
     said = on_fake_gpu(on_host + LOAD_PATCHES.format(path=path))
     assert said.count('"Convolution"') == 1 and "PatchEmbedding" not in said
+
+
+EMBEDDINGS = """
+IDS = np.array([[0, 4, -1, 3], [9, -5, 2, 1]], np.int64)
+SEGMENTS = np.array([[0, 1, 2, 1]], np.int32)
+TABLES = [RANDOM.integers(-4, 5, shape).astype(np.float16) for shape in ((5, 24), (2, 24), (1, 4, 24))]
+SCALE, SHIFT = (RANDOM.integers(-4, 5, (1, 1, 24)).astype(np.float16) for _ in range(2))
+
+
+def picked(table, indices):
+    at = np.where(indices < 0, indices + len(table), indices)
+    is_inside = (at >= 0) & (at < len(table))
+    return np.where(is_inside[..., None], table[np.where(is_inside, at, 0)], 0).astype(np.float64)
+
+
+SUM = picked(TABLES[0], IDS) + picked(TABLES[1], SEGMENTS) + TABLES[2]
+NORMAL = (SUM - SUM.mean(2, keepdims=True)) / np.sqrt(SUM.var(2, keepdims=True) + 1e-5) * SCALE + SHIFT
+"""
+
+BUILD_EMBEDDINGS = (
+    COMMON
+    + EMBEDDINGS
+    + """
+builder = trt.Builder(LOGGER)
+network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+
+def constant(values):
+    return network.add_constant(values.shape, values).get_output(0)
+
+def added(left, right):
+    return network.add_elementwise(left, right, trt.ElementWiseOperation.SUM).get_output(0)
+
+words = network.add_gather(constant(TABLES[0]), network.add_input("ids", trt.int64, IDS.shape), 0).get_output(0)
+kinds = network.add_gather(constant(TABLES[1]), network.add_input("segments", trt.int32, SEGMENTS.shape), 0)
+x = added(added(words, kinds.get_output(0)), constant(TABLES[2]))
+y = network.add_normalization(x, constant(SCALE), constant(SHIFT), 1 << 2).get_output(0)
+y.name = "y"
+network.mark_output(y)
+config = builder.create_builder_config()
+config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, config)))
+"""
+)
+
+LOAD_EMBEDDINGS = (
+    COMMON
+    + EMBEDDINGS
+    + """
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
+context = engine.create_execution_context()
+ids, segments = tenon.DeviceArray.of(engine, IDS), tenon.DeviceArray.of(engine, SEGMENTS)
+y = tenon.DeviceArray(engine, NORMAL.shape, np.float16)
+for name, array in (("ids", ids), ("segments", segments), ("y", y)):
+    context.set_tensor_address(name, array)
+assert context.execute_async_v3(0)
+assert np.allclose(y.numpy(), NORMAL, atol=0.02, rtol=0.004)
+print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+"""
+)
+
+
+def test_norms_of_embeddings_are_one_layer_on_gpus_and_several_on_the_host(tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "plan")
+    on_fake_gpu(BUILD_EMBEDDINGS.format(path=path), 90)
+    for here in (90, 86, 75):
+        assert on_fake_gpu(LOAD_EMBEDDINGS.format(path=path), here).count('"EmbeddingNorm"') == 1
+    on_host = 'import os\nos.environ["TENON_DEVICE"] = "cpu"\n'
+    said = on_fake_gpu(on_host + LOAD_EMBEDDINGS.format(path=path))
+    assert said.count('"Gather"') == 2 and said.count('"Normalization"') == 1 and "EmbeddingNorm" not in said

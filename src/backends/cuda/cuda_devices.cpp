@@ -127,6 +127,9 @@ Target targetOfModel(CudaModel const& model)
         .epilogueTypes = {DType::kFLOAT, DType::kHALF, DType::kBF16},
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};
+    target.fusion.embeddingTypes = {DType::kFLOAT, DType::kHALF, DType::kBF16};
+    target.fusion.embeddingWidth = 8192; // What a block's threads hold in registers, element by element.
+    target.fusion.embeddingTerms = 4;
     target.fusion.attentionTypes = model.major >= 8 ? TypeSet{DType::kHALF, DType::kBF16} : TypeSet{DType::kHALF};
     target.fusion.projectionTypes = target.fusion.attentionTypes;
     target.fusion.gateTypes = target.fusion.attentionTypes;
