@@ -178,8 +178,8 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[R][V], int64_t row
 }
 
 #ifdef __AVX512F__
-//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front or not. In front
-//! of that a residual of int8 numbers may be added, the sums rounded to such numbers before or not.
+//! What most products end with: int8 numbers of the scale that the sums are in terms of, a ReLU in front or not. In
+//! front of that a residual of int8 numbers may be added, the sums rounded to such numbers before or not.
 struct NumbersForm
 {
     bool isThere{false};
