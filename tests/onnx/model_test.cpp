@@ -60,7 +60,7 @@ TEST(OnnxWire, aTruncatedMessageIsNoMessage)
 class OnnxTensors : public testing::Test
 {
   protected:
-    Model model{[this](std::string const& text) { warnings.push_back(text); }};
+    Model model{[this](std::string const& text) { warnings.push_back(text); }, true};
     std::vector<std::string> warnings;
 };
 
@@ -129,7 +129,7 @@ TEST_F(OnnxTensors, addressesFitTheElementsAlsoWhenTheFilesDoNot)
         TinyModel shifted = mixedModel();
         shifted.proto.mutable_graph()->set_name(std::string(pad + 1, 'n'));
         std::ofstream{path, std::ios::binary} << shifted.bytes();
-        Model fresh{[](std::string const&) {}};
+        Model fresh{[](std::string const&) {}, true};
         fresh.loadFile(path);
         Constant const kernel = fresh.initializer(0);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(kernel.data) % sizeof(float), 0U);
