@@ -235,14 +235,6 @@ class RowFinder
         }
         return lines.first < lines.end ? lines : Lines{0, 0};
     }
-    //! The taps of each line as one segment.
-    void findLines(Corner const& c, int8_t const** to, int32_t step) const
-    {
-        GemmWindow const& w = *mGemm.window;
-        int8_t const* line = c.image + c.top * w.lineStride + c.left * w.pixelStride;
-        for (int64_t ky = 0; ky < w.kernelHeight; ++ky, to += step, line += w.dilationY * w.lineStride)
-            *to = line;
-    }
     //! The segments of one window, `step` pointers apart.
     void findWindow(Corner const& c, Lines const& lines, int8_t const** to, int32_t step) const
     {
@@ -264,8 +256,9 @@ class RowFinder
     void keepInside(int64_t count)
     {
         int64_t const whole = quadsOf(mGemm.length) * kQuad;
-        // The last segment of the last row lies behind all others, unless it is outside of the image.
-        if (whole == mGemm.length
+        // The last segment of the last row lies behind all others, unless it is outside of the image. There is none
+        // where no tap of any row is inside.
+        if (count == 0 || whole == mGemm.length
             || (mPointers[count - 1] != mGemm.zeros && mGemm.aEnd - mPointers[count - 1] >= whole))
             return;
         for (int64_t i = 0; i < count; ++i)
