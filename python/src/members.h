@@ -167,6 +167,11 @@ struct ByAddress<F, Result (F::*)(T&, Args...) const>
 {
     //! Not for those that capture something, nor for those that take the Python object itself.
     static constexpr bool kExists{std::is_empty_v<F> && !std::is_base_of_v<py::handle, std::remove_const_t<T>>};
+    //! Whether as many arguments have names as there are, or none: pybind11 asks this of what it binds itself.
+    template <typename... Extra>
+    static constexpr bool kFits{py::detail::expected_num_args<Extra...>(sizeof...(Args), false, false)};
+    static_assert(((!std::is_same_v<Args, py::args> && !std::is_same_v<Args, py::kwargs>)&&...),
+        "arguments without names of their own are pybind11's to bind");
 
     static Result call(void* self, Args... args)
     {
@@ -211,6 +216,7 @@ void method(Class& cls, char const* name, F&& function, Extra const&... extra)
     using Plain = std::remove_cvref_t<F>;
     if constexpr (Addressed<Plain>::kExists)
     {
+        static_assert(Addressed<Plain>::template kFits<Extra...>, "all arguments have names, or none");
         Member::Draft draft = beginMethod(cls, name);
         (apply(extra, draft), ...);
         finishMethod(cls, name, Addressed<Plain>::make(std::move(draft)));
