@@ -103,7 +103,7 @@ namespace
 
 Model::Model(Warn warn, bool alignsWeights)
     : mWarn{std::move(warn)},
-      mAlignsWeights{alignsWeights || !takesWeightsAnywhere()}
+      mAlignsWeights{alignsWeights}
 {
 }
 

@@ -21,7 +21,7 @@ using Warn = std::function<void(std::string const&)>;
 class Model
 {
   public:
-    //! `alignsWeights`: also large weights, which networks of Tenon take where they lie.
+    //! `alignsWeights`: also large ones, which else stay where they lie, for those who take weights anywhere.
     Model(Warn warn, bool alignsWeights);
 
     //! Maps the file. The functions that load throw Failure.

@@ -158,10 +158,10 @@ bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint)
     return set != nullptr && set(&layer, zeroPoint) != 0;
 }
 
-bool takesWeightsAnywhere()
+bool takesWeightsAnywhere(nvinfer1::INetworkDefinition const& network)
 {
-    static bool const isOurs = lookUp<char const* (*)()>("tenonVersion") != nullptr; // Of the parser's own release.
-    return isOurs;
+    static auto const takes = lookUp<int32_t (*)(void const*)>("tenonTakesWeightsAnywhere");
+    return takes != nullptr && takes(&network) != 0;
 }
 
 bool keepsDouble()

@@ -55,8 +55,9 @@ bool setZeroPoint(nvinfer1::ILayer& layer, int32_t zeroPoint);
 //! Whether there is.
 bool hasZeroPoints();
 
-//! Whether networks take weights at addresses that are no multiple of their elements' size.
-bool takesWeightsAnywhere();
+//! Whether the network takes weights at addresses that are no multiple of their elements' size; false when there is no
+//! such call, as in older releases, or the network is another library's.
+bool takesWeightsAnywhere(nvinfer1::INetworkDefinition const& network);
 
 //! Whether the network takes doubles (TENON_FLOAT64), and nobody asked for float in their place.
 bool keepsDouble();

@@ -1,6 +1,7 @@
 // nvonnxparser::IParser: loading, flags, errors, subgraphs over Model and Import.
 #include "parser.h"
 
+#include "own_calls.h"
 #include "plugin.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ Parser::Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger,
     : mApi{network},
       mLog{logger},
       mFlags{bitOf(OnnxParserFlag::kNATIVE_INSTANCENORM)},
-      mAlignsWeights{alignsWeights}
+      mAlignsWeights{alignsWeights || !takesWeightsAnywhere(network)}
 {
 }
 

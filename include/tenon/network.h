@@ -19,6 +19,11 @@ extern "C"
     //! Whether parsers keep doubles as they are: 1, or with TENON_DOUBLE=float 0: they become float, as in TensorRT.
     TENON_CALL int32_t tenonKeepsFloat64(void) TENON_NOEXCEPT;
 
+    //! Whether a network takes weights at addresses that are no multiple of their elements' size.
+    //! \param network an nvinfer1::INetworkDefinition, of this library or another one.
+    //! \return 1 of this library's; 0 of others, and of null.
+    TENON_CALL int32_t tenonTakesWeightsAnywhere(void const* network) TENON_NOEXCEPT;
+
     //! A recurrent network over all steps of its sequences, as ONNX defines RNN, GRU and LSTM.
     typedef struct TenonRecurrentNetwork
     {

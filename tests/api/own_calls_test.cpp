@@ -105,6 +105,16 @@ TEST_F(OwnCalls, listsDevicesKnobsAndWhatIsNotImplemented)
     EXPECT_STRNE(tenonVersion(), "");
 }
 
+TEST_F(OwnCalls, networksOfOursAloneTakeWeightsAnywhere)
+{
+    struct Others final : INetworkDefinition
+    {
+    } others;
+    EXPECT_EQ(tenonTakesWeightsAnywhere(network.get()), 1);
+    EXPECT_EQ(tenonTakesWeightsAnywhere(&others), 0);
+    EXPECT_EQ(tenonTakesWeightsAnywhere(nullptr), 0);
+}
+
 TEST_F(OwnCalls, buildsAskWhomTheirThreadSays)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));

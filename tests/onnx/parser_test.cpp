@@ -89,6 +89,53 @@ TEST(OnnxParser, W5_subgraphQueriesBeforeSupportsModelV2AreErrors)
     EXPECT_EQ(reading.parser->getNbErrors(), 2);
 }
 
+//! A network of another library, which hands all calls on to one of ours.
+class OthersNetwork final : public nvinfer1::INetworkDefinition
+{
+  public:
+    explicit OthersNetwork(nvinfer1::INetworkDefinition& ours)
+    {
+        mImpl = ours.*(&OthersNetwork::mImpl);
+    }
+};
+
+//! How many constants of the network lie at addresses that are no multiple of four.
+int32_t oddConstants(nvinfer1::INetworkDefinition const& network)
+{
+    int32_t count{0};
+    for (int32_t i = 0; i < network.getNbLayers(); ++i)
+        if (network.getLayer(i)->getType() == nvinfer1::LayerType::kCONSTANT)
+        {
+            auto const& layer = static_cast<nvinfer1::IConstantLayer const&>(*network.getLayer(i));
+            count += reinterpret_cast<uintptr_t>(layer.getWeights().values) % 4 != 0 ? 1 : 0;
+        }
+    return count;
+}
+
+TEST(OnnxParser, largeWeightsStayWhereTheyLieForNetworksOfOursAlone)
+{
+    constexpr int64_t kRows{256};
+    TinyModel model;
+    model.input("x", {kRows, kRows}).output("y");
+    std::string last{"x"};
+    for (std::string const name : {"w", "w2", "w33", "w444", "w5555"}) // Their lengths move what stands behind them.
+    {
+        std::string const next = name == "w5555" ? "y" : "after " + name;
+        model.weights(name, {kRows, kRows}, std::vector<float>(kRows * kRows, 1.0F));
+        model.node("Add", {last, name}, {next});
+        last = next;
+    }
+    Reading ours;
+    ASSERT_TRUE(ours.parse(model)) << ours.errors();
+    EXPECT_GT(oddConstants(*ours.network), 0);
+    Reading others;
+    OthersNetwork network{*others.network};
+    others.parser.reset(nvonnxparser::createParser(network, others.logger));
+    ASSERT_TRUE(others.parse(model)) << others.errors();
+    EXPECT_EQ(network.getNbLayers(), ours.network->getNbLayers());
+    EXPECT_EQ(oddConstants(network), 0);
+}
+
 TEST(OnnxParserRefitter, anEngineIsRefittedFromAnotherModel)
 {
     using namespace nvinfer1;

@@ -104,6 +104,12 @@ int32_t tenonKeepsFloat64() noexcept
     return tenon::knobText(tenon::Knob::kDouble) == "float" ? 0 : 1;
 }
 
+int32_t tenonTakesWeightsAnywhere(void const* network) noexcept
+{
+    using Own = tenon::api::Shell<nvinfer1::INetworkDefinition, tenon::api::Network>;
+    return dynamic_cast<Own const*>(static_cast<nvinfer1::INetworkDefinition const*>(network)) != nullptr ? 1 : 0;
+}
+
 void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) noexcept
 {
     if (network == nullptr || recurrence == nullptr)
