@@ -1,6 +1,7 @@
 // Checksums of plan sections.
 #include "plan/checksum.h"
 
+#include "base/cpus.h"
 #include "plan/chunks.h"
 #include "plan/paged_memory.h"
 
@@ -27,10 +28,10 @@ uint64_t mix(uint64_t chain, uint64_t word) noexcept
 }
 
 template <typename Before, typename After>
-uint64_t sumOfChunks(ByteView bytes, Before const& before, After const& after)
+uint64_t sumOfChunks(ByteView bytes, int32_t maxThreads, Before const& before, After const& after)
 {
     std::vector<uint64_t> sums((bytes.size() + kChunk - 1) / kChunk);
-    forEachChunk(bytes.size(), [&](size_t first, size_t count) {
+    forEachChunk(bytes.size(), maxThreads, [&](size_t first, size_t count) {
         before(first, count);
         sums[first / kChunk] = checksum(bytes.subspan(first, count));
         after(first, count);
@@ -63,16 +64,17 @@ uint64_t checksum(ByteView bytes) noexcept
 uint64_t chunkedChecksum(ByteView bytes, PagedMemory const* pages)
 {
     return sumOfChunks(
-        bytes, [](size_t, size_t) {},
+        bytes, usableCpus(), [](size_t, size_t) {},
         [&](size_t first, size_t count) {
             if (pages != nullptr)
                 pages->drop(bytes.data() + first, count);
         });
 }
 
-uint64_t chunkedChecksum(ByteView bytes, std::function<void(size_t first, size_t count)> const& fill)
+uint64_t chunkedChecksum(
+    ByteView bytes, int32_t maxThreads, std::function<void(size_t first, size_t count)> const& fill)
 {
-    return sumOfChunks(bytes, fill, [](size_t, size_t) {});
+    return sumOfChunks(bytes, maxThreads, fill, [](size_t, size_t) {});
 }
 
 } // namespace tenon

@@ -18,7 +18,9 @@ uint64_t checksum(ByteView bytes) noexcept;
 //! checked, at memory speed, rather than lazily, so that damage shows at load and never as a wrong result. Bytes in
 //! `pages` leave memory behind it.
 uint64_t chunkedChecksum(ByteView bytes, PagedMemory const* pages = nullptr);
-//! The same of bytes that `fill` writes chunk by chunk, which are still in a cache when they are summed up.
-uint64_t chunkedChecksum(ByteView bytes, std::function<void(size_t first, size_t count)> const& fill);
+//! The same of bytes that `fill` writes chunk by chunk, from up to `maxThreads` threads; they are still in a cache when
+//! they are summed up.
+uint64_t chunkedChecksum(
+    ByteView bytes, int32_t maxThreads, std::function<void(size_t first, size_t count)> const& fill);
 
 } // namespace tenon

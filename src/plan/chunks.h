@@ -1,7 +1,6 @@
 // Chunks: large memory in pieces that some threads share.
 #pragma once
 
-#include "base/cpus.h"
 #include "base/in_parallel.h"
 #include "base/result.h"
 
@@ -13,13 +12,13 @@ namespace tenon
 
 inline constexpr size_t kChunk{size_t{4} << 20};
 
-//! Calls `work(first, bytes)` for each chunk of `size` bytes, in any order; from several threads where there are many.
-//! There is a cancellation point in front of each.
+//! Calls `work(first, bytes)` for each chunk of `size` bytes, in any order; where there are many from several threads,
+//! but no more than `maxThreads`. There is a cancellation point in front of each.
 template <typename Work>
-void forEachChunk(size_t size, Work const& work)
+void forEachChunk(size_t size, int32_t maxThreads, Work const& work)
 {
     size_t const chunks = (size + kChunk - 1) / kChunk;
-    auto const threads = std::min<size_t>({static_cast<size_t>(usableCpus()), chunks / 2, 8});
+    auto const threads = std::min<size_t>({static_cast<size_t>(std::max(maxThreads, 1)), chunks / 2, 8});
     inParallel(chunks, static_cast<int32_t>(threads),
         [&](size_t i) { work(i * kChunk, std::min(kChunk, size - i * kChunk)); });
 }

@@ -195,15 +195,16 @@ PlanForm planForm(uint64_t metadataBytes, uint64_t weightBytes, uint64_t codeByt
     return form;
 }
 
-void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, ByteView code, std::span<uint8_t> file)
+void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, int32_t maxThreads, ByteView code,
+    std::span<uint8_t> file)
 {
     for (PlanSectionEntry& entry : form.table)
     {
         std::span<uint8_t> const to = file.subspan(entry.offset, entry.size);
         if (entry.kind == PlanSection::kWeights)
         {
-            entry.checksum =
-                chunkedChecksum(to, [&](size_t first, size_t count) { fill(to.data() + first, first, count); });
+            entry.checksum = chunkedChecksum(
+                to, maxThreads, [&](size_t first, size_t count) { fill(to.data() + first, first, count); });
             continue;
         }
         ByteView const from = entry.kind == PlanSection::kCode ? code : metadata;

@@ -76,9 +76,10 @@ struct PlanForm
 };
 PlanForm planForm(uint64_t metadataBytes, uint64_t weightBytes, uint64_t codeBytes, uint32_t flags);
 //! Writes a file over zeros. `fill` writes a part of the weights' section, those between `first` and `first` + `count`,
-//! and is called from several threads.
+//! and is called from up to `maxThreads` threads.
 using WeightFill = std::function<void(uint8_t* to, size_t first, size_t count)>;
-void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, ByteView code, std::span<uint8_t> file);
+void sealPlan(PlanForm form, ByteView metadata, WeightFill const& fill, int32_t maxThreads, ByteView code,
+    std::span<uint8_t> file);
 //! Recomputes every checksum of a file whose header and section table are intact; false when they are not. For tests
 //! that change what lies inside.
 bool resealPlan(std::span<uint8_t> blob);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/cpus.h"
 #include "plan/chunks.h"
 
 #include <memory>
@@ -25,7 +26,7 @@ class PagedMemory
     template <typename Write>
     void fill(Write const& write)
     {
-        forEachChunk(mSize, [&](size_t first, size_t count) {
+        forEachChunk(mSize, usableCpus(), [&](size_t first, size_t count) {
             write(mData + first, first, count);
             drop(mData + first, count);
         });

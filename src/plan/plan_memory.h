@@ -1,8 +1,9 @@
-// PlanMemory: what a plan's bytes stand in while engines run them: pages of our own, large ones where the system has
-// them, or those of sealed memory that processes share.
+// PlanMemory: what a plan's bytes stand in when it has been built and while engines run it: pages of our own, or those
+// of sealed memory that processes share.
 #pragma once
 
 #include "base/bytes.h"
+#include "base/cpus.h"
 #include "plan/chunks.h"
 
 #include <memory>
@@ -26,7 +27,7 @@ class PlanMemory
     template <typename Write>
     void fill(Write const& write)
     {
-        forEachChunk(mSize, [&](size_t first, size_t count) {
+        forEachChunk(mSize, usableCpus(), [&](size_t first, size_t count) {
             touch(first, count);
             write(mData + first, first, count);
         });
@@ -73,7 +74,7 @@ std::shared_ptr<PlanMemory> copyPlan(ByteView plan);
 
 struct Plan;
 //! As writePlan, for a plan that nobody needs any more: weights that it alone holds go as soon as they are copied, so
-//! that they are never there twice.
-Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan);
+//! that they are never there twice, in whichever of up to `maxThreads` threads.
+Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan, int32_t maxThreads);
 
 } // namespace tenon

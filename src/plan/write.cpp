@@ -1,5 +1,6 @@
 // writePlan: the same plan gives the same bytes.
 #include "base/cancellation.h"
+#include "base/cpus.h"
 #include "base/out_of_memory.h"
 #include "plan/check.h"
 #include "plan/checksum.h"
@@ -440,16 +441,16 @@ Bytes writeUncheckedPlan(Plan const& plan)
     Bytes file = zerosInParts(parts.form.header.size);
     sealPlan(
         parts.form, parts.metadata, [&](uint8_t* to, size_t first, size_t count) { section.write(to, first, count); },
-        parts.code, file);
+        usableCpus(), parts.code, file);
     return file;
 }
 
-Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan)
+Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan, int32_t maxThreads)
 {
     TENON_TRY(checkPlan(plan));
     PlanParts const parts{plan};
-    // In small pages, which those of weights that go become. Large ones come from further away: a virtual machine may
-    // have given them back to its host, and waits for each to be filled there.
+    // No large pages are asked for: small ones may be those of weights that have gone. Large ones come from further
+    // away: a virtual machine may have given them back to its host, and waits for each to be filled there.
     std::shared_ptr<PlanMemory> const memory = PlanMemory::make(parts.form.header.size, false);
     if (memory == nullptr)
         throw OutOfMemory{fmt::format("{} bytes for a plan", parts.form.header.size)};
@@ -461,7 +462,7 @@ Result<std::shared_ptr<PlanMemory>> writePlanOnce(Plan plan)
             memory->touch(static_cast<size_t>(to - file.data()), count);
             section.write(to, first, count);
         },
-        parts.code, file);
+        maxThreads, parts.code, file);
     return memory;
 }
 

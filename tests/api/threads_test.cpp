@@ -3,7 +3,10 @@
 #include "fixture.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 namespace apitest
@@ -40,6 +43,56 @@ TEST_F(Threads, B6_severalThreadsMayReportAtOnce)
     EXPECT_TRUE(recorder.hasOverflowed());
     builder->setErrorRecorder(nullptr);
     EXPECT_EQ(recorder.references, 0);
+}
+
+//! The most threads that the process has while the object lives.
+class ThreadCount
+{
+  public:
+    static int32_t now()
+    {
+        namespace fs = std::filesystem;
+        return static_cast<int32_t>(std::distance(fs::directory_iterator{"/proc/self/task"}, fs::directory_iterator{}));
+    }
+    //! Its own thread is not counted.
+    int32_t most()
+    {
+        mIsOver = true;
+        mWatch.join();
+        return mMost - 1;
+    }
+
+  private:
+    int32_t mMost{0};
+    std::atomic<bool> mIsOver{false};
+    std::thread mWatch{[this] {
+        while (!mIsOver)
+            mMost = std::max(mMost, now());
+    }};
+};
+
+TEST_F(Threads, B9_aBuildOfOneThreadWritesItsPlanByThatOne)
+{
+    if (tenon::test::isUnderTest("cuda"))
+        GTEST_SKIP() << "drivers and compilers have threads of their own";
+    constexpr int64_t kRows{1024};
+    constexpr int64_t kColumns{32 * 1024};
+    std::vector<float> values(kRows * kColumns); // 128 MiB, which several threads would share.
+    for (size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i % 1013) / 1024.0F;
+    ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({1, kRows}));
+    IConstantLayer* const weights = network->addConstant(
+        dims({kRows, kColumns}), Weights{DataType::kFLOAT, values.data(), static_cast<int64_t>(values.size())});
+    network->markOutput(
+        *network->addMatrixMultiply(*x, MatrixOperation::kNONE, *weights->getOutput(0), MatrixOperation::kNONE)
+             ->getOutput(0));
+    ASSERT_TRUE(builder->setMaxThreads(1));
+    int32_t const before = ThreadCount::now();
+    ThreadCount count;
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_LE(count.most(), before);
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    EXPECT_GT(plan->size(), values.size() * sizeof(float));
 }
 
 //! Holds a lock while it calls back into the library, as a logger that itself makes objects would.

@@ -3,6 +3,7 @@
 #include "plan/plan_memory.h"
 
 #include "base/api_version.h"
+#include "base/cpus.h"
 #include "plan/check.h"
 #include "plan/checksum.h"
 #include "plan/format.h"
@@ -18,8 +19,11 @@
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tenon::test
@@ -37,7 +41,7 @@ Bytes written(Plan const& plan)
 {
     auto blob = writePlan(plan);
     EXPECT_TRUE(blob) << (blob ? "" : blob.error().message);
-    auto const once = writePlanOnce(plan);
+    auto const once = writePlanOnce(plan, usableCpus());
     EXPECT_TRUE(once && blob && std::ranges::equal((*once)->bytes(), *blob)) << "the same bytes";
     return blob ? *blob : Bytes{};
 }
@@ -78,6 +82,89 @@ TEST(Plan, equalWeightsStandOnceAlsoWhereAllOthersAreNearlyEqual)
     EXPECT_EQ(read->weights[before].data, read->weights[before + 2].data);
     EXPECT_NE(read->weights[before].data, read->weights[before + 1].data);
     EXPECT_LT(expected.size(), 4 * kMany) << "three of the four";
+}
+
+namespace
+{
+//! Weights in memory that outlives them, so that what is read when its owner has gone shows: it is overwritten.
+class PassingWeights
+{
+  public:
+    PassingWeights(size_t bytes, uint32_t seed)
+        : mBytes(bytes)
+    {
+        for (size_t i = 0; i < bytes; ++i)
+            mBytes[i] = static_cast<uint8_t>((i * 2654435761U + seed) >> 13);
+    }
+    //! Owners that have gone, in order, and where.
+    struct Ends
+    {
+        std::mutex mutex;
+        std::vector<std::string> names;
+        std::set<std::thread::id> threads;
+    };
+    //! With whom the contents go.
+    std::shared_ptr<void const> owner(std::string name, Ends& ends)
+    {
+        return {mBytes.data(), [this, name = std::move(name), &ends](void const*) {
+                    std::ranges::fill(mBytes, uint8_t{0xEE});
+                    std::lock_guard const lock{ends.mutex};
+                    ends.names.push_back(name);
+                    ends.threads.insert(std::this_thread::get_id());
+                }};
+    }
+    //! A weight of some of the bytes.
+    PlanWeight part(size_t first, size_t count, std::shared_ptr<void const> owner) const
+    {
+        return {.dtype = DType::kUINT8,
+            .extents = {static_cast<int64_t>(count)},
+            .packing = {},
+            .bytes = count,
+            .data = mBytes.data() + first,
+            .owner = std::move(owner),
+            .name = "w"};
+    }
+    PlanWeight all(std::shared_ptr<void const> owner) const
+    {
+        return part(0, mBytes.size(), std::move(owner));
+    }
+
+  private:
+    Bytes mBytes;
+};
+} // namespace
+
+TEST(Plan, weightsThatThePlanAloneHoldsGoAsSoonAsTheyAreWritten)
+{
+    constexpr size_t kMega{size_t{1} << 20};
+    for (int32_t const threads : {1, 2, 7})
+    {
+        PassingWeights::Ends ends;
+        PassingWeights large{13 * kMega + 1, 1}; // Across borders of chunks, as most of the others.
+        PassingWeights equal{13 * kMega + 1, 1};
+        PassingWeights halves{7 * kMega, 2};
+        PassingWeights odd{3'000'001, 3};
+        PassingWeights small{5, 4};
+        Plan plan = *randomPlan(1);
+        // The equal one is never copied: it goes with the plan, behind all others, which stand behind it.
+        plan.weights.push_back(large.all(large.owner("large", ends)));
+        plan.weights.push_back(equal.all(equal.owner("equal", ends)));
+        auto shared = halves.owner("halves", ends);
+        plan.weights.push_back(halves.part(0, 3 * kMega + 5, shared));
+        plan.weights.push_back(odd.all(odd.owner("odd", ends)));
+        plan.weights.push_back(halves.part(3 * kMega + 5, 4 * kMega - 5, std::move(shared)));
+        plan.weights.push_back(small.all(small.owner("small", ends)));
+        auto const expected = writePlan(plan);
+        ASSERT_TRUE(expected) << expected.error().message;
+        EXPECT_TRUE(ends.names.empty());
+        auto const once = writePlanOnce(std::move(plan), threads);
+        ASSERT_TRUE(once) << once.error().message;
+        EXPECT_TRUE(std::ranges::equal((*once)->bytes(), *expected)) << threads << " threads";
+        ASSERT_EQ(ends.names.size(), 5U);
+        EXPECT_EQ(ends.names.back(), "equal");
+        EXPECT_LE(ends.threads.size(), static_cast<size_t>(threads));
+        EXPECT_TRUE(threads > 1 || ends.threads.contains(std::this_thread::get_id()));
+    }
 }
 
 TEST(Plan, O7_readAndWrittenAgainItHasTheSameBytes)

@@ -72,7 +72,8 @@ Result<std::shared_ptr<PlanMemory>> Builder::build(INetworkDefinition& network, 
 Result<std::shared_ptr<PlanMemory>> Builder::build(
     Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
-    std::shared_ptr<PlanMemory> plan = TENON_TRY(writePlanOnce(TENON_TRY(buildPlan(network, config, progress))));
+    std::shared_ptr<PlanMemory> plan =
+        TENON_TRY(writePlanOnce(TENON_TRY(buildPlan(network, config, progress)), threads()));
     if (!progress.stepComplete(kBuildPhase, 3))
         return cancelled();
     progress.phaseFinish(kBuildPhase);
