@@ -31,9 +31,9 @@ uint8_t* mapAligned(size_t bytes, size_t alignment)
 }
 } // namespace
 
-std::shared_ptr<PlanMemory> PlanMemory::make(size_t bytes, bool isRead)
+std::shared_ptr<PlanMemory> PlanMemory::make(size_t bytes, bool isLoaded)
 {
-    bool const isLarge = isRead && bytes >= kLargePage;
+    bool const isLarge = isLoaded && bytes >= kLargePage;
     uint8_t* const data = mapAligned(bytes, isLarge ? kLargePage : kPlanPage);
     if (data == nullptr)
         return nullptr;

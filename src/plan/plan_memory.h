@@ -14,8 +14,9 @@ namespace tenon
 class PlanMemory
 {
   public:
-    //! Null when there is no memory. `isRead`: by runs, for which large pages are asked for.
-    static std::shared_ptr<PlanMemory> make(size_t bytes, bool isRead = true);
+    //! Null when there is no memory. `isLoaded`: of a plan that is loaded to be run, for which large pages are asked
+    //! for; one that was just built is not, though IBuilder::buildEngineWithConfig runs it where it stands.
+    static std::shared_ptr<PlanMemory> make(size_t bytes, bool isLoaded = true);
     //! The pages of a file that can neither change nor become shorter, filled already; null when they cannot be mapped.
     static std::shared_ptr<PlanMemory> sealed(int file, size_t bytes);
     ~PlanMemory();

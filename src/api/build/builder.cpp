@@ -220,6 +220,7 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
     auto const make = [&]() -> Result<Made> {
         if (BuilderConfig::of(config).has(BuilderFlag::kVERSION_COMPATIBLE)) // Rule G8.
             return badConfig("BuilderFlag::kVERSION_COMPATIBLE: the flag is for plans: use buildSerializedNetwork()");
+        // The engine runs in the pages that the plan was written to, for which no large ones were asked.
         std::shared_ptr<PlanMemory> const blob = TENON_TRY(build(network, config));
         LoadRequest request{
             blob->bytes(), blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
