@@ -5,7 +5,7 @@
 #include "passes/rules.h"
 #include "passes/shuffles.h"
 
-#include <algorithm>
+#include <cstring>
 
 namespace tenon::passes
 {
@@ -25,8 +25,18 @@ Constant const* indicesOf(Graph const& graph, Node const* node)
     return isTaken ? indices : nullptr;
 }
 
+//! One of them, without a copy of all: most lists are told by their first two.
+int64_t indexAt(Constant const& indices, int64_t i)
+{
+    auto const at = [&]<typename Stored>(Stored index) {
+        std::memcpy(&index, static_cast<uint8_t const*>(indices.data) + i * int64_t{sizeof(Stored)}, sizeof(Stored));
+        return int64_t{index};
+    };
+    return indices.dtype == DType::kINT32 ? at(int32_t{}) : at(int64_t{});
+}
+
 //! Whether indices name the positions of the axes that they pick from one after the other.
-bool areInOrder(Gather const& gather, HostTensor const& indices, Shape const& data)
+bool areInOrder(Gather const& gather, Constant const& indices, Shape const& data)
 {
     bool const isByPosition = gather.mode == GatherMode::kND;
     int64_t const depth = isByPosition ? indices.extents.back() : 1;
@@ -45,7 +55,7 @@ bool areInOrder(Gather const& gather, HostTensor const& indices, Shape const& da
     for (int64_t i = 0; i < indices.count(); ++i)
     {
         auto const d = static_cast<size_t>(i % depth);
-        if (indices.integer(i) != i / depth / strides[d] % extents[d])
+        if (indexAt(indices, i) != i / depth / strides[d] % extents[d])
             return false;
     }
     return true;
@@ -58,9 +68,10 @@ Node const* gatherOfOneRow(Graph const& graph, ValueId value)
     Constant const* const indices = indicesOf(graph, node);
     if (indices == nullptr || indices->count() == 1 || layerOf<Gather>(node)->mode != GatherMode::kDEFAULT)
         return nullptr;
-    HostTensor const all = HostTensor::fromConstant(*indices);
-    bool const areEqual = std::ranges::all_of(all.integers, [&](int64_t each) { return each == all.integers.front(); });
-    return areEqual ? node : nullptr;
+    for (int64_t i = 1; i < indices->count(); ++i)
+        if (indexAt(*indices, i) != indexAt(*indices, 0))
+            return nullptr;
+    return node;
 }
 } // namespace
 
@@ -70,7 +81,7 @@ Rewrite gatherInOrderToReshape(Graph const& graph, Node const& node)
     if (indices == nullptr)
         return skip();
     Shape const& data = graph.typeOf(node.input(0)).shape;
-    if (!areInOrder(*as<Gather>(*node.layer), HostTensor::fromConstant(*indices), data))
+    if (!areInOrder(*as<Gather>(*node.layer), *indices, data))
         return skip();
     std::optional<Shuffle> const reshape = reshapeTo(data, graph.typeOf(node.output()).shape);
     if (!reshape)
@@ -86,13 +97,16 @@ Rewrite gatherRowOnce(Graph const& graph, Node const& node)
         return skip();
     for (size_t i = 0; i < 2; ++i)
     {
-        Node const* const gather = gatherOfOneRow(graph, node.input(i));
         // The other operand has all extents of the result, so that this one may repeat.
-        if (gather == nullptr || graph.typeOf(node.input(1 - i)).shape != graph.typeOf(node.output()).shape)
+        if (graph.typeOf(node.input(1 - i)).shape != graph.typeOf(node.output()).shape)
             continue;
-        HostTensor const all = HostTensor::fromConstant(*graph.constantOf(gather->input(1)));
-        HostTensor one{all.dtype, std::vector<int64_t>(all.extents.size(), 1)};
-        one.setInteger(0, all.integer(0));
+        Node const* const gather = gatherOfOneRow(graph, node.input(i));
+        bool const isGatheredAnyway = graph.isOutput(node.input(i)) || node.input(0) == node.input(1);
+        if (gather == nullptr || isGatheredAnyway)
+            continue;
+        Constant const& indices = *graph.constantOf(gather->input(1));
+        HostTensor one{indices.dtype, std::vector<int64_t>(indices.extents.size(), 1)};
+        one.setInteger(0, indexAt(indices, 0));
         Patch patch{graph, node};
         patch.covers({gather->id, node.id});
         std::vector<ValueId> operands = node.inputs;

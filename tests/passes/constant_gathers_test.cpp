@@ -20,17 +20,18 @@ output %y
         data, indices, fields);
 }
 
-std::string addedText(std::string_view indices, std::string_view other = "float32[N,3,4]")
+std::string addedText(std::string_view indices, std::string_view other = "float32[N,3,4]",
+    std::string_view operands = "%x, %r", std::string_view more = "")
 {
     return fmt::format(R"(
 input %x : {}
 const %table : float32[5,4] = random(1)
 const %i : {}
 %r = Gather(%table, %i)
-%y = ElementWise(%x, %r) {{Operation=0}}
+%y = ElementWise({}) {{Operation=0}}
 output %y
-)",
-        other, indices);
+{})",
+        other, indices, operands, more);
 }
 } // namespace
 
@@ -75,6 +76,22 @@ output %y
     expectUnchanged("gather-row-once", addedText("int64[1,3] = [2,2,1]"));
     expectUnchanged("gather-row-once", addedText("int64[1,1] = [2]"));
     expectUnchanged("gather-row-once", addedText("int64[1,3] = [2,2,2]", "float32[N,1,4]")); // Its extents come of it.
+}
+
+TEST(ConstantGathers, aRowFromBehindOrOutOfBoundsIsGatheredOnce)
+{
+    constexpr std::string_view kRule{"gather-row-once"};
+    expectRewrite(kRule, addedText("int64[1,3] = [-2,-2,-2]"), addedText("int64[1,1] = [-2]"));
+    expectRewrite(kRule, addedText("int32[1,3] = [-2,-2,-2]"), addedText("int32[1,1] = [-2]"));
+    expectRewrite(kRule, addedText("int64[1,3] = [5,5,5]"), addedText("int64[1,1] = [5]")); // Zeros.
+    expectRewrite(kRule, addedText("int64[1,3] = [-6,-6,-6]"), addedText("int64[1,1] = [-6]"));
+}
+
+TEST(ConstantGathers, rowsThatAreGatheredAnywayStay)
+{
+    constexpr std::string_view kRule{"gather-row-once"};
+    expectUnchanged(kRule, addedText("int64[1,3] = [2,2,2]", "float32[N,3,4]", "%x, %r", "output %r\n"));
+    expectUnchanged(kRule, addedText("int64[1,3] = [2,2,2]", "float32[N,3,4]", "%r, %r"));
 }
 
 } // namespace tenon::test
