@@ -1,6 +1,7 @@
 // Rules for a network's first convolution, fuse-image-cast and fuse-image-pooling, and what takes apart what they make.
 #include "layers/cast.h"
 #include "layers/image_convolution.h"
+#include "passes/image_patches.h"
 #include "passes/rules.h"
 
 #include <algorithm>
@@ -24,21 +25,12 @@ bool isOfImage(Graph const& graph, Node const& node, Convolution const& conv, Fu
     return isSmall && window.stride[1] % 2 == 0 && conv.nbGroups == 1 && conv.epilogue.extraInputs() == 0;
 }
 
-//! Whether windows lie side by side, as at the entry of vision transformers, and the device has a kernel for that.
-bool isOfPatches(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
+//! The same of windows side by side, as at the entry of vision transformers.
+bool isOfImagePatches(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
 {
-    Window const window = conv.window();
     std::optional<int64_t> const channels = graph.typeOf(node.input(0)).shape[1].constant();
-    if (!limits.imageTypes.has(graph.typeOf(node.output()).dtype) || limits.imagePatch == 0 || !channels
-        || *channels > limits.imageChannels || window.rank() != 2 || window.size[1] % limits.imagePatch != 0
-        || conv.nbGroups != 1 || conv.epilogue.extraInputs() != 0
-        || window.mode != nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN)
-        return false;
-    for (size_t axis = 0; axis < window.rank(); ++axis)
-        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || window.pre[axis] != 0
-            || window.post[axis] > 0)
-            return false;
-    return true;
+    return channels && *channels <= limits.imageChannels && conv.epilogue.extraInputs() == 0
+        && isOfPatches(graph, node, conv, limits);
 }
 
 bool isPoolOfImage(Pooling const& pooling, FusionLimits const& limits)
@@ -50,12 +42,26 @@ bool isPoolOfImage(Pooling const& pooling, FusionLimits const& limits)
 }
 } // namespace
 
+bool isOfPatches(Graph const& graph, Node const& node, Convolution const& conv, FusionLimits const& limits)
+{
+    Window const window = conv.window();
+    if (limits.imagePatch == 0 || !limits.imageTypes.has(graph.typeOf(node.output()).dtype) || window.rank() != 2
+        || window.size[1] % limits.imagePatch != 0 || conv.nbGroups != 1
+        || window.mode != nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN)
+        return false;
+    for (size_t axis = 0; axis < window.rank(); ++axis)
+        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || window.pre[axis] != 0
+            || window.post[axis] > 0)
+            return false;
+    return true;
+}
+
 Rewrite fuseImageCast(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
     auto const* const conv = as<Convolution>(*node.layer);
     Node const* const cast = conv == nullptr ? nullptr : graph.producerOf<Cast>(node.input(0));
     if (cast == nullptr || graph.typeOf(cast->input(0)).dtype != DType::kFLOAT
-        || (!isOfImage(graph, node, *conv, limits) && !isOfPatches(graph, node, *conv, limits)))
+        || (!isOfImage(graph, node, *conv, limits) && !isOfImagePatches(graph, node, *conv, limits)))
         return skip();
     if (!isReadOnce(graph, node.input(0)))
         return skip("another layer reads the rounded image");

@@ -1,10 +1,12 @@
 // Rules fuse-patch-embedding, for the entry of vision transformers, and undo-patch-embedding.
+#include "ir/replaceable.h"
 #include "layers/cast.h"
 #include "layers/concatenation.h"
 #include "layers/element_wise.h"
 #include "layers/image_convolution.h"
 #include "layers/patch_embedding.h"
 #include "layers/slice.h"
+#include "passes/image_patches.h"
 #include "passes/rules.h"
 #include "passes/shuffles.h"
 
@@ -36,16 +38,12 @@ bool isPatchConvolution(Graph const& graph, Node const& node, FusionLimits const
 {
     auto const* const image = as<ImageConvolution>(*node.layer);
     auto const* const conv = image != nullptr ? &image->product : as<Convolution>(*node.layer);
-    if (conv == nullptr || (image != nullptr && image->isPooled()) || !conv->epilogue.empty() || conv->nbGroups != 1
-        || !limits.imageTypes.has(graph.typeOf(node.output()).dtype))
+    if (conv == nullptr || (image != nullptr && image->isPooled()) || !conv->epilogue.empty()
+        || !isOfPatches(graph, node, *conv, limits))
         return false;
     Window const window = conv->window();
-    if (window.rank() != 2 || window.size[1] % limits.imagePatch != 0
-        || window.mode != nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN)
-        return false;
-    for (size_t axis = 0; axis < window.rank(); ++axis)
-        if (window.stride[axis] != window.size[axis] || window.dilation[axis] != 1 || window.pre[axis] != 0
-            || window.post[axis] != 0 || !graph.typeOf(node.input(0)).shape[2 + axis].constant())
+    for (size_t axis = 0; axis < window.rank(); ++axis) // An embedding leaves out no window.
+        if (window.post[axis] != 0 || !graph.typeOf(node.input(0)).shape[2 + axis].constant())
             return false;
     return true;
 }
@@ -98,17 +96,29 @@ bool isRepeating(Graph const& graph, Node const* node)
     && (cut->stride[0] == ShapeExpr{0} || slice->mode == nvinfer1::SampleMode::kWRAP);
 }
 
-//! Rows that are the same in front of each image's; null: the value is none of those.
-std::shared_ptr<HostTensor const> rowsOfAllImages(Graph const& graph, ValueId value)
+//! Rows that are the same in front of each image's.
+struct LeadingRows
 {
-    Node const* const repeating = graph.producerOf(value);
-    Constant const* const rows = graph.constantOf(isRepeating(graph, repeating) ? repeating->input(0) : value);
+    Node const* repeating{nullptr}; //!< Null: a constant is there for all images.
+    ValueId constant{kNone};
+};
+
+LeadingRows leadingRowsOf(Graph const& graph, ValueId value)
+{
+    Node const* const node = graph.producerOf(value);
+    return isRepeating(graph, node) ? LeadingRows{node, node->input(0)} : LeadingRows{nullptr, value};
+}
+
+//! One image's; null: they are no constant, or not the same for all images.
+std::shared_ptr<HostTensor const> rowsOfAllImages(Graph const& graph, LeadingRows const& leading)
+{
+    Constant const* const rows = graph.constantOf(leading.constant);
     if (rows == nullptr || rows->extents.size() != kRank || rows->count() == 0)
         return nullptr;
+    if (rows->extents[0] != 1 && isReplaceable(*rows))
+        return nullptr; // A refit may bring others for each image.
     HostTensor const all = HostTensor::fromConstant(*rows);
     auto one = std::make_shared<HostTensor>(rows->dtype, std::vector<int64_t>{1, rows->extents[1], rows->extents[2]});
-    if (all.extents[0] != 1 && isReplaceable(*rows))
-        return nullptr; // A refit may bring others for each image.
     for (int64_t i = 0; i < all.count(); ++i)
         if (i < one->count())
             one->set(i, all.real(i));
@@ -132,6 +142,12 @@ std::shared_ptr<Constant const> tableOf(
             return nullptr;
     }
     return table.toConstant();
+}
+
+bool areFinite(Constant const& weights)
+{
+    HostTensor const all = HostTensor::fromConstant(weights);
+    return std::ranges::all_of(all.reals, [](double weight) { return std::isfinite(weight); });
 }
 
 //! Rows behind each other, as a concatenation has them, or a shuffle alone.
@@ -169,28 +185,36 @@ Rewrite fusePatchEmbedding(Graph const& graph, Node const& node, FusionLimits co
     if (table->extents[0] != 1
         || shapeOf({1, table->extents[1], table->extents[2]}) != Shape{ShapeExpr{1}, type.shape[1], type.shape[2]})
         return skip("what is added is not a row for each row of an image");
+    std::vector<NodeId> covered{windows->convolution->id, windows->shuffle->id};
     std::shared_ptr<HostTensor const> leading;
     if (rows->concatenation != nullptr)
     {
-        leading = rowsOfAllImages(graph, rows->concatenation->input(0));
+        LeadingRows const all = leadingRowsOf(graph, rows->concatenation->input(0));
+        leading = rowsOfAllImages(graph, all);
         if (leading == nullptr)
             return skip("the rows in front of the windows' are no constants that all images share");
+        if (all.repeating != nullptr && !isReadOnce(graph, all.repeating->output()))
+            return skip("another layer reads the rows in front of the windows'");
+        if (all.repeating != nullptr)
+            covered.push_back(all.repeating->id); // What it reads goes into the table: a refit has to know.
+        covered.push_back(rows->concatenation->id);
     }
+    covered.push_back(node.id);
     Node const& conv = *windows->convolution;
+    Constant const* const kernel = graph.constantOf(conv.input(1));
     Constant const* const bias = graph.constantOf(conv.input(2));
-    if (graph.constantOf(conv.input(1)) == nullptr || (bias == nullptr && conv.input(2) != kNone))
+    if (kernel == nullptr || (bias == nullptr && conv.input(2) != kNone))
         return skip("kernel or bias are not constant");
+    if (leading != nullptr && !isReplaceable(*kernel) && !areFinite(*kernel))
+        return skip("a weight is not finite"); // Zeros stand for the rows in front, and would become NaN.
     std::optional<HostTensor> const biases =
         bias == nullptr ? std::nullopt : std::optional{HostTensor::fromConstant(*bias)};
-    bool const mayBeOthers = readsReplaceable(graph, node) || readsReplaceable(graph, conv);
+    bool const mayBeOthers =
+        std::ranges::any_of(covered, [&](NodeId id) { return readsReplaceable(graph, graph.node(id)); });
     auto made = tableOf(HostTensor::fromConstant(*table), leading.get(), biases ? &*biases : nullptr, mayBeOthers);
     if (made == nullptr)
         return skip("the type has no number for a row and what is added to it");
     Patch patch{graph, node};
-    std::vector<NodeId> covered{conv.id, windows->shuffle->id};
-    if (rows->concatenation != nullptr)
-        covered.push_back(rows->concatenation->id);
-    covered.push_back(node.id);
     patch.covers(std::move(covered));
     patch.replace(node.output(),
         patch.add(PatchEmbedding{windows->layer().kernelSize},

@@ -11,6 +11,7 @@ import onnx.numpy_helper as on
 import pytest
 import small
 import tensorrt as trt
+from fake_gpu import needs_fake_gpu, on_fake_gpu
 
 LOGGER = small.Recorder()
 
@@ -52,7 +53,7 @@ def model(seed: int, lacks: str = "") -> bytes:
     return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 17)], ir_version=8).SerializeToString()
 
 
-def plan(data: bytes, *flags: trt.BuilderFlag) -> trt.IHostMemory:
+def plan(data: bytes, *flags: trt.BuilderFlag, size: int = 6) -> trt.IHostMemory:
     builder = trt.Builder(LOGGER)
     network = builder.create_network()
     parser = trt.OnnxParser(network, LOGGER)
@@ -61,15 +62,15 @@ def plan(data: bytes, *flags: trt.BuilderFlag) -> trt.IHostMemory:
     for flag in flags:
         config.set_flag(flag)
     profile = builder.create_optimization_profile()
-    profile.set_shape("x", (1, 3, 6, 6), (2, 3, 6, 6), (4, 3, 6, 6))
+    profile.set_shape("x", *((batch, 3, size, size) for batch in (1, 2, 4)))
     config.add_optimization_profile(profile)
     made = builder.build_serialized_network(network, config)
     assert made is not None, LOGGER.errors()
     return made
 
 
-def engine(data: bytes, *flags: trt.BuilderFlag) -> trt.ICudaEngine:
-    loaded = trt.Runtime(LOGGER).deserialize_cuda_engine(plan(data, *flags))
+def engine(data: bytes, *flags: trt.BuilderFlag, size: int = 6) -> trt.ICudaEngine:
+    loaded = trt.Runtime(LOGGER).deserialize_cuda_engine(plan(data, *flags, size=size))
     assert loaded is not None, LOGGER.errors()
     return loaded
 
@@ -197,3 +198,52 @@ def test_U3_runs_of_other_threads_see_one_state_or_the_other() -> None:
 def test_U9_engines_that_were_not_built_for_it_have_no_refitter() -> None:
     with pytest.raises(RuntimeError, match="no refitter"):
         trt.Refitter(engine(model(1)), LOGGER)
+
+
+def entry() -> bytes:
+    """Patches of images as rows behind two tokens, positions added: one constant comes of all their weights."""
+    arrays = {
+        "patch.weight": values(1, 16, 3, 16, 16).astype(np.float16),
+        "patch.bias": values(2, 16).astype(np.float16),
+        "tokens": values(3, 1, 2, 16).astype(np.float16),
+        "positions": values(4, 1, 6, 16).astype(np.float16),
+        "rows": np.array([0, 16, 4]),
+        "rest": np.array([2, 16]),
+    }
+    nodes = [
+        oh.make_node("Conv", ["x", "patch.weight", "patch.bias"], ["p"], strides=[16, 16]),
+        oh.make_node("Reshape", ["p", "rows"], ["q"]),
+        oh.make_node("Transpose", ["q"], ["r"], perm=[0, 2, 1]),
+        oh.make_node("Shape", ["x"], ["batch"], end=1),
+        oh.make_node("Concat", ["batch", "rest"], ["size"], axis=0),
+        oh.make_node("Expand", ["tokens", "size"], ["front"]),
+        oh.make_node("Concat", ["front", "r"], ["t"], axis=1),
+        oh.make_node("Add", ["t", "positions"], ["y"]),
+    ]
+    graph = oh.make_graph(
+        nodes,
+        "g",
+        [oh.make_tensor_value_info("x", onnx.TensorProto.FLOAT16, ["batch", 3, 32, 32])],
+        [oh.make_tensor_value_info("y", onnx.TensorProto.FLOAT16, ["batch", 6, 16])],
+        [on.from_array(array, name) for name, array in arrays.items()],
+    )
+    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+@needs_fake_gpu
+def test_U3_G13_tokens_that_stand_in_a_table_of_rows_are_refitted() -> None:
+    script = """
+import numpy as np
+import tensorrt as trt
+from test_refit import LOGGER, engine, entry
+
+loaded = engine(entry(), trt.BuilderFlag.REFIT, size=32)
+refitter = trt.Refitter(loaded, LOGGER)
+assert refitter.set_named_weights("tokens", np.ones((1, 2, 16), np.float16))
+print(sorted(refitter.get_missing_weights()))
+stripped = engine(entry(), trt.BuilderFlag.STRIP_PLAN, size=32)
+print(sorted(trt.Refitter(stripped, LOGGER).get_missing_weights()))
+print(any(text.endswith("] fuse: fuse-patch-embedding") for _, text in LOGGER.lines))
+"""
+    others = ["patch.bias", "patch.weight", "positions"]
+    assert on_fake_gpu(script).splitlines() == [str(others), str([*others, "tokens"]), "True"]
