@@ -115,6 +115,29 @@ def test_an_older_gpu_builds_none_for_ampere_and_newer(tmp_path: pathlib.Path) -
     assert not (tmp_path / "plan").exists()
 
 
+def loading(numbers: str, inputs: list[tuple[str, str]], like: str, agrees: str) -> str:
+    """A program that runs the plan at {path!r}, whose result y is as large as `like`, and prints its layers."""
+    tensors = ", ".join(f'("{name}", tenon.DeviceArray.of(engine, {array}))' for name, array in inputs)
+    return (
+        COMMON
+        + numbers
+        + f"""
+import tenon
+
+engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({{path!r}}, "rb").read())
+context = engine.create_execution_context()
+y = tenon.DeviceArray(engine, {like}.shape, np.float16)
+tensors = [{tensors}, ("y", y)]
+for name, tensor in tensors:
+    context.set_tensor_address(name, tensor)
+assert context.execute_async_v3(0)
+found = y.numpy()
+assert {agrees}
+print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
+"""
+    )
+
+
 BLOCK = """
 X = RANDOM.integers(-1, 2, (1, 64, 4, 4)).astype(np.float16)
 SHORTCUT = RANDOM.integers(-1, 2, (1, 64, 8, 8)).astype(np.float16)
@@ -141,23 +164,7 @@ open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, confi
 """
 )
 
-LOAD_BLOCK = (
-    COMMON
-    + BLOCK
-    + """
-import tenon
-
-engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
-context = engine.create_execution_context()
-tensors = {{"x": tenon.DeviceArray.of(engine, X), "s": tenon.DeviceArray.of(engine, SHORTCUT)}}
-y = tenon.DeviceArray(engine, EXPECTED.shape, np.float16)
-for name, tensor in (tensors | {{"y": y}}).items():
-    context.set_tensor_address(name, tensor)
-assert context.execute_async_v3(0)
-assert np.array_equal(y.numpy(), EXPECTED)
-print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
-"""
-)
+LOAD_BLOCK = loading(BLOCK, [("x", "X"), ("s", "SHORTCUT")], "EXPECTED", "np.array_equal(found, EXPECTED)")
 
 
 def test_what_is_one_product_on_hopper_is_two_convolutions_elsewhere(tmp_path: pathlib.Path) -> None:
@@ -200,22 +207,7 @@ open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, confi
 """
 )
 
-LOAD_NORMS = (
-    COMMON
-    + NORMS
-    + """
-import tenon
-
-engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
-context = engine.create_execution_context()
-x, y = tenon.DeviceArray.of(engine, ROWS), tenon.DeviceArray(engine, ROWS.shape, np.float16)
-context.set_tensor_address("x", x)
-context.set_tensor_address("y", y)
-assert context.execute_async_v3(0)
-assert np.allclose(y.numpy(), WANTED, atol=0.05, rtol=0.01)
-print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
-"""
-)
+LOAD_NORMS = loading(NORMS, [("x", "ROWS")], "ROWS", "np.allclose(found, WANTED, atol=0.05, rtol=0.01)")
 
 
 def test_norms_by_moments_on_hopper_are_norms_elsewhere(tmp_path: pathlib.Path) -> None:
@@ -262,22 +254,7 @@ open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, confi
 """
 )
 
-LOAD_PATCHES = (
-    COMMON
-    + PATCHES
-    + """
-import tenon
-
-engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
-context = engine.create_execution_context()
-x, y = tenon.DeviceArray.of(engine, IMAGES), tenon.DeviceArray(engine, EMBEDDED.shape, np.float16)
-context.set_tensor_address("x", x)
-context.set_tensor_address("y", y)
-assert context.execute_async_v3(0)
-assert np.array_equal(y.numpy().astype(np.float32), EMBEDDED)
-print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
-"""
-)
+LOAD_PATCHES = loading(PATCHES, [("x", "IMAGES")], "EMBEDDED", "np.array_equal(found.astype(np.float32), EMBEDDED)")
 
 
 def test_rows_of_patches_are_one_layer_on_gpus_and_several_on_the_host(tmp_path: pathlib.Path) -> None:
@@ -332,22 +309,11 @@ open({path!r}, "wb").write(bytes(builder.build_serialized_network(network, confi
 """
 )
 
-LOAD_EMBEDDINGS = (
-    COMMON
-    + EMBEDDINGS
-    + """
-import tenon
-
-engine = trt.Runtime(LOGGER).deserialize_cuda_engine(open({path!r}, "rb").read())
-context = engine.create_execution_context()
-ids, segments = tenon.DeviceArray.of(engine, IDS), tenon.DeviceArray.of(engine, SEGMENTS)
-y = tenon.DeviceArray(engine, NORMAL.shape, np.float16)
-for name, array in (("ids", ids), ("segments", segments), ("y", y)):
-    context.set_tensor_address(name, array)
-assert context.execute_async_v3(0)
-assert np.allclose(y.numpy(), NORMAL, atol=0.02, rtol=0.004)
-print(engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON))
-"""
+LOAD_EMBEDDINGS = loading(
+    EMBEDDINGS,
+    [("ids", "IDS"), ("segments", "SEGMENTS")],
+    "NORMAL",
+    "np.allclose(found, NORMAL, atol=0.02, rtol=0.004)",
 )
 
 
