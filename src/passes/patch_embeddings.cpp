@@ -90,8 +90,11 @@ bool isRepeating(Graph const& graph, Node const* node)
     if (!cut || from.size() != kRank || from[0] != ShapeExpr{1})
         return false;
     for (size_t axis = 1; axis < kRank; ++axis)
-        if (from[axis] != to[axis] || cut->stride[axis] != ShapeExpr{1} || cut->start[axis] != ShapeExpr{0})
+    {
+        bool const isStepped = from[axis] == ShapeExpr{1} || cut->stride[axis] == ShapeExpr{1}; // One has no next.
+        if (from[axis] != to[axis] || !isStepped || cut->start[axis] != ShapeExpr{0})
             return false;
+    }
     return cut->start[0] == ShapeExpr{0}
     && (cut->stride[0] == ShapeExpr{0} || slice->mode == nvinfer1::SampleMode::kWRAP);
 }

@@ -60,16 +60,16 @@ output %y
 )"};
 //! Rows in front that are repeated for as many images as there are, as an exporter's Expand is read.
 std::string repeatedText(std::string_view slice = "Stride=(0,1,1)", std::string_view more = "",
-    std::string_view kernel = "float32[6,3,4,8] = random(1)")
+    std::string_view kernel = "float32[6,3,4,8] = random(1)", int32_t tokens = 2)
 {
     return fmt::format(R"(
 input %x : float32[N,3,8,16]
 const %w : {}
 const %b : float32[6] = random(2)
-const %class : float32[1,2,6] = random(3)
-const %table : float32[1,6,6] = random(4)
+const %class : float32[1,{},6] = random(3)
+const %table : float32[1,{},6] = random(4)
 const %first : int32[1] = 0
-const %rest : int64[2] = [2,6]
+const %rest : int64[2] = [{},6]
 %p = Convolution(%x, %w, %b) {{NbOutputMaps=6, KernelSizeNd=(4,8), StrideNd=(4,8)}}
 %r = Shuffle(%p) {{ReshapeDimensions=(0,6,4), SecondTranspose=[0,2,1,3,4,5,6,7]}}
 %s = Shape(%x)
@@ -80,7 +80,7 @@ const %rest : int64[2] = [2,6]
 %y = ElementWise(%c, %table) {{Operation=0}}
 output %y
 {})",
-        kernel, slice, more);
+        kernel, tokens, 4 + tokens, tokens, slice, more);
 }
 
 //! The same behind rows of a constant.
@@ -141,6 +141,10 @@ TEST(PatchEmbeddingRules, rowsInFrontMayBeRepeatedForAnyNumberOfImages)
 {
     expectGone("fuse-patch-embedding", repeatedText(), "Concatenation");
     expectGone("fuse-patch-embedding", repeatedText("Stride=(1,1,1), Mode=1"), "Concatenation"); // Wraps.
+    // One token, as vision transformers have: an Expand of run-time extents steps by 0 over it, too.
+    expectGone(
+        "fuse-patch-embedding", repeatedText("Stride=(0,0,1)", "", "float32[6,3,4,8] = random(1)", 1), "Concatenation");
+    expectUnchanged("fuse-patch-embedding", repeatedText("Stride=(0,0,1)")); // The first of two, twice.
     expectUnchanged("fuse-patch-embedding", repeatedText("Stride=(0,1,1)", "output %front\n"));
 }
 
