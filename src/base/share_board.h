@@ -10,13 +10,14 @@
 namespace tenon
 {
 
-//! A round has as many shares as the team has lanes. A thread takes the share that is its own, then those that nobody
-//! has taken, so that one that comes late, or not at all, holds nobody up. Who finishes a round's last share opens the
-//! next one.
+//! A round has as many shares as the team has lanes, each of one or several pieces. A thread takes the share that is its
+//! own, piece after piece, then what nobody has taken of others, so that one that is slow, comes late, or not at all,
+//! holds nobody up for longer than a piece. Who finishes a round's last piece opens the next one.
 class ShareBoard
 {
   public:
     static constexpr int32_t kMaxShares{256};
+    static constexpr int32_t kMaxPieces{UINT16_MAX};
 
     explicit ShareBoard(SpinTime spin) noexcept
         : mSpin{spin}
@@ -28,8 +29,8 @@ class ShareBoard
     //! For the rounds of some threads that are not there yet. Nothing is open.
     void start(int32_t shares) noexcept;
     //! By the thread that calls start(), then by those that finish a round. Without `wakes` threads that sleep are left
-    //! alone, in a round for all: for those that are over before they would be there.
-    void open(bool isForAll, bool wakes) noexcept;
+    //! alone, in a round for all: for those that are over before they would be there. `pieces`: of each share.
+    void open(bool isForAll, bool wakes, int32_t pieces = 1) noexcept;
     //! By a thread that goes while rounds are open: those who sleep see what was opened without them.
     void wake() noexcept
     {
@@ -44,15 +45,17 @@ class ShareBoard
         uint32_t const round = mRound.value();
         return mIsClosed.load(std::memory_order_acquire) ? std::nullopt : std::optional{round};
     }
-    //! True: the share is the calling thread's, and the round stays open until it has called finish() for it. False:
-    //! somebody has it, or the round is over.
-    bool take(int32_t share, uint32_t round) noexcept;
+    //! The share's next piece, which is the calling thread's: the round stays open until it has called finish() for it.
+    //! None: others have them, or the round is over.
+    std::optional<int32_t> take(int32_t share, uint32_t round) noexcept;
     //! The same for a share that is another thread's, which rounds for all allow.
-    bool takeOther(int32_t share, uint32_t round) noexcept
+    std::optional<int32_t> takeOther(int32_t share, uint32_t round) noexcept
     {
-        return mIsForAll.load(std::memory_order_relaxed) && take(share, round); // Of a later round: take() says no.
+        if (!mIsForAll.load(std::memory_order_relaxed))
+            return std::nullopt;
+        return take(share, round); // Of a later round: take() says no.
     }
-    //! True: it was the round's last.
+    //! True: it was the round's last piece.
     bool finish() noexcept
     {
         return mLeft.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -66,10 +69,10 @@ class ShareBoard
     bool isOverSoon(uint32_t round) const noexcept;
 
   private:
-    //! The last round whose share has been taken.
+    //! The last round of which a piece has been taken, how many there are, and how many are taken.
     struct alignas(64) Claim
     {
-        std::atomic<uint32_t> round;
+        std::atomic<uint64_t> taken;
     };
 
     Claim& claim(int32_t share) noexcept
@@ -79,6 +82,7 @@ class ShareBoard
 
     SpinTime const mSpin;
     int32_t mShares{0};
+    std::atomic<int32_t> mPieces{1};
     std::atomic<bool> mIsClosed{false};
     std::atomic<bool> mIsForAll{true};
     WaitWord mRound;

@@ -74,7 +74,7 @@ Result<std::vector<HostTensor>> TopK::reference(HostTensors const& in) const
     Lanes const from{x.extents, static_cast<size_t>(axis())};
     int64_t const count = values.extents[static_cast<size_t>(axis())];
     bool const largest = operation == nvinfer1::TopKOperation::kMAX;
-    std::vector<int64_t> order(static_cast<size_t>(from.length));
+    std::vector<int64_t> order; // None where there are no lines, however long they would be.
     from.forEach([&](int64_t first) {
         auto const isBefore = [&](int64_t a, int64_t b) {
             int64_t const i = first + a * from.inner;
@@ -85,6 +85,7 @@ Result<std::vector<HostTensor>> TopK::reference(HostTensors const& in) const
                 return std::isnan(x.real(i)) != std::isnan(x.real(j)) && std::isnan(x.real(i)) == largest;
             return largest ? x.real(i) > x.real(j) : x.real(i) < x.real(j);
         };
+        order.resize(static_cast<size_t>(from.length));
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), isBefore);
         int64_t const outer = first / (from.length * from.inner);

@@ -28,6 +28,33 @@ TEST(GemmShare, everyPanelOfEveryRowBelongsToOneLane)
             }
 }
 
+TEST(GemmShare, everyPanelOfEveryRowBelongsToOnePiece)
+{
+    int64_t cut{0};
+    for (int64_t const rows : {1, 49, 128, 196, 3136, 12545})
+        for (int64_t const columns : {16, 64, 96, 1000, 2816})
+            for (int64_t const depth : {64, 576, 2048})
+                for (int32_t const lanes : {1, 2, 3, 16})
+                {
+                    GemmSize const size{rows, columns, depth, depth};
+                    GemmPieces const pieces = piecesOf(size, lanes);
+                    std::vector<int> owners(static_cast<size_t>(rows * panelsOf(columns)), 0);
+                    for (int32_t lane = 0; lane < lanes; ++lane)
+                        for (int32_t i = 0; i < pieces.count; ++i)
+                        {
+                            GemmShare const piece = pieces.piece(shareOf(size, lane, lanes), i);
+                            for (int64_t row = piece.firstRow; row < piece.lastRow; ++row)
+                                for (int64_t panel = piece.firstPanel; panel < piece.lastPanel; ++panel)
+                                    ++owners[static_cast<size_t>(row * panelsOf(columns) + panel)];
+                        }
+                    ASSERT_EQ(std::ranges::count(owners, 1), std::ssize(owners))
+                        << rows << " rows, " << columns << " columns of depth " << depth << ", " << lanes << " lanes";
+                    EXPECT_TRUE(pieces.count == 1 || rows * columns * depth > 8'000'000);
+                    cut += pieces.count > 1 ? 1 : 0;
+                }
+    EXPECT_GT(cut, 100);
+}
+
 //! 196 pixels by 96 channels, as in the middle of a mobile net: by panels alone six lanes of sixteen would work.
 TEST(GemmShare, fewPanelsAreSharedByRowsToo)
 {

@@ -26,16 +26,21 @@ using Work = std::function<Result<Done>(Lane const& lane)>;
 class TestKernel final : public HostPrepared
 {
   public:
-    TestKernel(Work work, bool isCollective, int32_t stages, bool meets)
+    TestKernel(Work work, bool isCollective, int32_t stages, bool meets, int32_t pieces)
         : mWork{std::move(work)},
           mIsCollective{isCollective},
           mStages{stages},
-          mMeets{meets}
+          mMeets{meets},
+          mPieces{pieces}
     {
     }
     int32_t stages(int32_t) const noexcept override
     {
         return mStages;
+    }
+    int32_t pieces(int32_t) const noexcept override
+    {
+        return mPieces;
     }
     bool meets(int32_t) const noexcept override
     {
@@ -62,6 +67,7 @@ class TestKernel final : public HostPrepared
     bool mIsCollective;
     int32_t mStages;
     bool mMeets;
+    int32_t mPieces;
     mutable std::atomic<int32_t> mAsked{0};
 };
 
@@ -80,11 +86,13 @@ class Steps
         bool isCollective{true};
         int32_t stages{1};
         bool meets{false};
+        int32_t pieces{1};
     };
     void addStaged(int32_t stream, Work work, Form const& form)
     {
         Launch launch;
-        launch.prepared = &mKernels.emplace_back(std::move(work), form.isCollective, form.stages, form.meets);
+        launch.prepared =
+            &mKernels.emplace_back(std::move(work), form.isCollective, form.stages, form.meets, form.pieces);
         launch.step = static_cast<int32_t>(mLaunches.size());
         launch.stream = stream;
         launch.isFence = form.isFence;
@@ -293,6 +301,66 @@ TEST(TeamRun, sharesGoToWhoeverIsThere)
         foreign += byCaller;
     }
     EXPECT_GT(foreign, 0) << "the caller waited for threads that were not there yet";
+}
+
+//! Of the last stage alone, and by threads whose memory nobody else uses meanwhile.
+TEST(TeamRun, everyPieceOfAShareIsDoneOnce)
+{
+    for (int32_t const lanes : {1, 2, 3, 8})
+        for (bool const meets : {false, true})
+        {
+            constexpr int32_t kPieces{3};
+            std::array<std::atomic<int32_t>, 8 * kPieces> done{};
+            std::array<std::atomic<int32_t>, 8> before{};
+            std::array<std::atomic<int32_t>, 8> inside{};
+            std::atomic<bool> isWrong{false};
+            Steps steps;
+            for (int32_t i = 0; i < 40; ++i)
+                steps.addStaged(0,
+                    [&](Lane const& lane) -> Result<Done> {
+                        if (lane.stage == 0)
+                        {
+                            isWrong = isWrong || lane.pieces != 1;
+                            ++before[static_cast<size_t>(lane.index)];
+                            return Done{};
+                        }
+                        isWrong = isWrong || lane.pieces != (lanes > 1 && !meets ? kPieces : 1)
+                            || lane.thread >= lanes || ++inside[static_cast<size_t>(lane.thread)] != 1;
+                        ++done[static_cast<size_t>(lane.index * kPieces + lane.piece)];
+                        --inside[static_cast<size_t>(lane.thread)];
+                        return Done{};
+                    },
+                    {.stages = 2, .meets = meets, .pieces = kPieces});
+            ASSERT_TRUE(steps.run(lanes));
+            EXPECT_FALSE(isWrong) << lanes;
+            for (int32_t lane = 0; lane < lanes; ++lane)
+            {
+                EXPECT_EQ(before[static_cast<size_t>(lane)], 40);
+                for (int32_t piece = 0; piece < kPieces; ++piece)
+                    EXPECT_EQ(done[static_cast<size_t>(lane * kPieces + piece)],
+                        piece == 0 || (lanes > 1 && !meets) ? 40 : 0)
+                        << lanes << " lanes";
+            }
+        }
+}
+
+//! Of two equal shares one thread has the slower processor: the other takes up pieces of it.
+TEST(TeamRun, aSlowThreadIsLeftWithFewPieces)
+{
+    std::thread::id const caller = std::this_thread::get_id();
+    std::atomic<int32_t> byCaller{0};
+    Steps steps;
+    for (int32_t i = 0; i < 10; ++i)
+        steps.addStaged(0,
+            [&](Lane const&) -> Result<Done> {
+                bool const isSlow = std::this_thread::get_id() == caller;
+                byCaller += isSlow ? 1 : 0;
+                std::this_thread::sleep_for(isSlow ? 20ms : 1ms);
+                return Done{};
+            },
+            {.cost = 1000.0F, .pieces = 4});
+    ASSERT_TRUE(steps.run(2));
+    EXPECT_LT(byCaller, 30) << "of 80, 40 of them its own";
 }
 
 namespace

@@ -16,8 +16,8 @@ namespace
 {
 using namespace std::chrono_literals;
 
-//! Rounds in which each share adds up what all shares of the round before wrote: plain memory, ordered by the board
-//! alone. Some threads are late at times.
+//! Rounds in which each piece of a share adds up what all pieces of the round before wrote: plain memory, ordered by the
+//! board alone. Rounds differ in how many pieces there are; some threads are late at times.
 class Sums
 {
   public:
@@ -25,8 +25,7 @@ class Sums
         : mShares{shares},
           mRounds{rounds},
           mBoard{spin},
-          mValues{{std::vector<int64_t>(static_cast<size_t>(shares), 1),
-              std::vector<int64_t>(static_cast<size_t>(shares), 0)}}
+          mValues{{std::vector<int64_t>(static_cast<size_t>(shares), 1), {}}}
     {
         mBoard.start(shares);
         open();
@@ -39,14 +38,14 @@ class Sums
         {
             if (isLate && random() % 8 == 0)
                 std::this_thread::sleep_for(200us);
-            if (mBoard.take(own, *round))
-                run(own);
+            while (std::optional<int32_t> const piece = mBoard.take(own, *round))
+                run(own, *piece);
             for (int32_t i = 1; i < mShares; ++i)
-                if (int32_t const share = (own + i) % mShares; mBoard.takeOther(share, *round))
+                while (std::optional<int32_t> const piece = mBoard.takeOther((own + i) % mShares, *round))
                 {
                     taken.fetch_add(1);
                     EXPECT_TRUE(mIsForAll);
-                    run(share);
+                    run((own + i) % mShares, *piece);
                 }
             mBoard.wait(*round, history);
         }
@@ -56,18 +55,26 @@ class Sums
         return mValues[mRounds % 2][0];
     }
 
+    //! Pieces of each share.
+    static int32_t piecesOf(uint32_t round)
+    {
+        return round % 4 == 1 ? 3 : 1 + static_cast<int32_t>(round % 2);
+    }
+
     std::atomic<int32_t> taken{0}; //!< From others.
 
   private:
     void open()
     {
         mIsForAll = mRound % 5 != 4;
-        mBoard.open(mIsForAll, mRound % 3 != 0);
+        mPieces = piecesOf(mRound);
+        mValues[(mRound + 1) % 2].assign(static_cast<size_t>(mShares * mPieces), 0);
+        mBoard.open(mIsForAll, mRound % 3 != 0, mPieces);
     }
-    void run(int32_t share)
+    void run(int32_t share, int32_t piece)
     {
         std::vector<int64_t> const& from = mValues[mRound % 2];
-        mValues[(mRound + 1) % 2][static_cast<size_t>(share)] =
+        mValues[(mRound + 1) % 2][static_cast<size_t>(share * mPieces + piece)] =
             std::accumulate(from.begin(), from.end(), int64_t{0}) % 1000003;
         if (!mBoard.finish())
             return;
@@ -81,14 +88,15 @@ class Sums
     ShareBoard mBoard;
     std::array<std::vector<int64_t>, 2> mValues;
     uint32_t mRound{0};
+    int32_t mPieces{1};
     bool mIsForAll{true};
 };
 
 int64_t sumsByHand(int32_t shares, uint32_t rounds)
 {
-    int64_t value{1};
-    for (uint32_t i = 0; i < rounds; ++i)
-        value = value * shares % 1000003;
+    int64_t value{shares}; // Of ones.
+    for (uint32_t i = 1; i < rounds; ++i)
+        value = value * shares * Sums::piecesOf(i - 1) % 1000003;
     return value;
 }
 } // namespace
@@ -120,13 +128,13 @@ TEST(ShareBoard, whoIsAloneDoesAllShares)
         board.start(kShares);
         board.open(true, false);
         uint32_t const round = board.round().value();
-        EXPECT_TRUE(board.take(0, round));
+        EXPECT_EQ(board.take(0, round), 0);
         EXPECT_FALSE(board.take(0, round)) << "twice";
         EXPECT_FALSE(board.take(1, round - 1)) << "a round behind";
         for (int32_t share = 1; share < kShares; ++share)
         {
             EXPECT_FALSE(board.finish());
-            EXPECT_TRUE(board.takeOther(share, round));
+            EXPECT_EQ(board.takeOther(share, round), 0);
         }
         EXPECT_TRUE(board.finish());
         board.open(false, false);
@@ -135,9 +143,19 @@ TEST(ShareBoard, whoIsAloneDoesAllShares)
         EXPECT_FALSE(board.takeOther(1, next)) << "whose lanes meet";
         for (int32_t share = 0; share < kShares; ++share)
         {
-            EXPECT_TRUE(board.take(share, next));
+            EXPECT_EQ(board.take(share, next), 0);
             EXPECT_EQ(board.finish(), share == kShares - 1);
         }
+        board.open(true, false, 3);
+        uint32_t const last = board.round().value();
+        for (int32_t piece = 0; piece < 3; ++piece)
+            for (int32_t share = 0; share < kShares; ++share)
+            {
+                EXPECT_FALSE(board.take(share, next)) << "of a round that had fewer pieces";
+                EXPECT_EQ(board.take(share, last), piece);
+                EXPECT_EQ(board.finish(), piece == 2 && share == kShares - 1);
+            }
+        EXPECT_FALSE(board.take(1, last)) << "more pieces than there are";
         board.close();
         EXPECT_FALSE(board.round());
     }

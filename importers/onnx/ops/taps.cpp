@@ -13,6 +13,8 @@ namespace
 using nvinfer1::ElementWiseOperation;
 
 constexpr int64_t kMaxTaps{512};
+//! Along an axis: a number is written down for each.
+constexpr int64_t kMaxPositions{int64_t{1} << 22};
 
 //! The geometry of the windows along the spatial axes, whose extents are known.
 struct Grid
@@ -103,46 +105,47 @@ void forEachPlace(Grid const& grid, Visit const& visit)
     }
 }
 
-//! [1, 1, out…] of a function of the output's position.
+//! [1, 1, out…] of a function of the output's position along each axis, joined over the axes.
 template <typename Function>
-Value perOutput(Node& node, Grid const& grid, DataType type, Function const& function)
+Value perOutput(Node& node, Grid const& grid, DataType type, ElementWiseOperation join, Function const& function)
 {
-    std::vector<double> numbers;
-    Shape shape{1, 1};
-    shape.insert(shape.end(), grid.out.begin(), grid.out.end());
-    for (int64_t linear = 0; linear < volumeOf(grid.out); ++linear)
+    Value joined;
+    for (size_t axis = 0; axis < grid.out.size(); ++axis)
     {
-        Shape at(grid.out.size());
-        int64_t rest = linear;
-        for (size_t axis = at.size(); axis-- > 0;)
+        int64_t const positions = grid.out[axis];
+        if (positions > kMaxPositions)
         {
-            at[axis] = rest % grid.out[axis];
-            rest /= grid.out[axis];
+            fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
+                fmt::format("{} with dilations or indices has {} results along axis {}, {} at most are supported",
+                    node.op(), positions, axis + 2, kMaxPositions));
         }
-        numbers.push_back(function(at));
+        std::vector<double> numbers;
+        for (int64_t at = 0; at < positions; ++at)
+        {
+            numbers.push_back(function(axis, at));
+        }
+        Shape shape(grid.out.size() + 2, 1);
+        shape[axis + 2] = positions;
+        Value const own = node.numbers(numbers, shape, type);
+        joined = joined.exists() ? node.binary(joined, own, join) : own;
     }
-    return node.numbers(numbers, shape, type);
+    return joined;
 }
 
-//! How many elements, or elements and paddings, the windows hold.
+//! How many elements, or elements and paddings, the windows hold; one at least along each axis.
 Value countsOf(Node& node, Grid const& grid, bool withPadding, DataType type)
 {
-    return perOutput(node, grid, type, [&](Shape const& at) {
-        int64_t count{1};
-        for (size_t axis = 0; axis < at.size(); ++axis)
+    return perOutput(node, grid, type, ElementWiseOperation::kPROD, [&](size_t axis, int64_t at) {
+        int64_t const first = at * grid.window.strides[axis] - grid.window.padsBefore[axis];
+        int64_t const from = withPadding ? -grid.window.padsBefore[axis] : 0;
+        int64_t const to = grid.in[axis] + (withPadding ? grid.window.padsAfter[axis] : 0);
+        int64_t inside{0};
+        for (int64_t i = 0; i < grid.window.kernel[axis]; ++i)
         {
-            int64_t inside{0};
-            int64_t const first = at[axis] * grid.window.strides[axis] - grid.window.padsBefore[axis];
-            int64_t const from = withPadding ? -grid.window.padsBefore[axis] : 0;
-            int64_t const to = grid.in[axis] + (withPadding ? grid.window.padsAfter[axis] : 0);
-            for (int64_t i = 0; i < grid.window.kernel[axis]; ++i)
-            {
-                int64_t const x = first + i * grid.window.dilations[axis];
-                inside += x >= from && x < to ? 1 : 0;
-            }
-            count *= inside;
+            int64_t const x = first + i * grid.window.dilations[axis];
+            inside += x >= from && x < to ? 1 : 0;
         }
-        return static_cast<double>(std::max<int64_t>(count, 1));
+        return static_cast<double>(std::max<int64_t>(inside, 1));
     });
 }
 
@@ -159,36 +162,32 @@ Value channelStarts(Node& node, Value const& x, int64_t volume)
     return node.unsqueeze(channels, behind);
 }
 
-int64_t positionOf(Grid const& grid, Shape const& at, Shape const& place, size_t axis)
+//! Which element of the axis this place of a window holds; outside of it: padding.
+int64_t positionOf(Grid const& grid, int64_t at, Shape const& place, size_t axis)
 {
-    return at[axis] * grid.window.strides[axis] + place[axis] * grid.window.dilations[axis]
-        - grid.window.padsBefore[axis];
+    return at * grid.window.strides[axis] + place[axis] * grid.window.dilations[axis] - grid.window.padsBefore[axis];
 }
 
 //! Whether this place of the window holds an element of x rather than padding.
-bool isWithin(Grid const& grid, Shape const& at, Shape const& place)
+Value isWithin(Node& node, Grid const& grid, Shape const& place)
 {
-    for (size_t axis = 0; axis < at.size(); ++axis)
-    {
+    return perOutput(node, grid, DataType::kBOOL, ElementWiseOperation::kAND, [&](size_t axis, int64_t at) {
         int64_t const x = positionOf(grid, at, place, axis);
-        if (x < 0 || x >= grid.in[axis])
-        {
-            return false;
-        }
-    }
-    return true;
+        return x >= 0 && x < grid.in[axis] ? 1.0 : 0.0;
+    });
 }
 
 //! The element's number within its channel, by rows or with the first spatial axis fastest.
-double numberInChannel(Grid const& grid, Shape const& at, Shape const& place, bool byColumns)
+Value numberInChannel(Node& node, Grid const& grid, Shape const& place, bool byColumns)
 {
-    int64_t number{0};
-    for (size_t i = 0; i < at.size(); ++i)
-    {
-        size_t const axis = byColumns ? at.size() - 1 - i : i;
-        number = number * grid.in[axis] + positionOf(grid, at, place, axis);
-    }
-    return static_cast<double>(number);
+    return perOutput(node, grid, DataType::kINT64, ElementWiseOperation::kSUM, [&](size_t axis, int64_t at) {
+        int64_t step{1};
+        for (size_t other = byColumns ? 0 : axis + 1; other < (byColumns ? axis : grid.in.size()); ++other)
+        {
+            step *= grid.in[other];
+        }
+        return static_cast<double>(positionOf(grid, at, place, axis) * step);
+    });
 }
 
 double leastOf(DataType type)
@@ -215,10 +214,8 @@ Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
         Value here;
         if (node.wants(1))
         {
-            here = perOutput(node, grid, DataType::kINT64,
-                [&](Shape const& at) { return numberInChannel(grid, at, place, byColumns); });
-            Value const isInside = perOutput(
-                node, grid, DataType::kBOOL, [&](Shape const& at) { return isWithin(grid, at, place) ? 1.0 : 0.0; });
+            here = numberInChannel(node, grid, place, byColumns);
+            Value const isInside = isWithin(node, grid, place);
             if (index.exists())
             {
                 Value const isFirst = node.binary(

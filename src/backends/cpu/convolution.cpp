@@ -74,6 +74,10 @@ class PreparedConvolution final : public LineStep
     {
         return mStaging.isUsed || mPackedFloats > 0 ? 2 : 1;
     }
+    int32_t pieces(int32_t lanes) const noexcept override
+    {
+        return lanes <= mThreads ? piecesOn(lanes).count : 1; // Others have no memory.
+    }
     void prepareLines(Call const& call, Lane const& lane) const override
     {
         StagedFrom<T> const from{static_cast<T const*>(call.inputs[0]), mInHeight, mInWidth, mIsLinear};
@@ -115,8 +119,11 @@ class PreparedConvolution final : public LineStep
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
         if (lane.index >= lanes)
             return Done{};
-        GemmShare const share = shareOf(mSize, lane.index, lanes, rowGrain<T>());
-        multiply(call, share, 0, static_cast<float*>(call.scratch) + lane.index * mLaneFloats);
+        GemmShare share = shareOf(mSize, lane.index, lanes, rowGrain<T>());
+        if (lane.pieces > 1)
+            share = piecesOn(lanes).piece(share, lane.piece, rowGrain<T>());
+        int32_t const memory = lane.pieces > 1 ? lane.thread : lane.index;
+        multiply(call, share, 0, static_cast<float*>(call.scratch) + memory * mLaneFloats);
         return Done{};
     }
     void setBias(bool hasBias, size_t inputs)
@@ -126,6 +133,10 @@ class PreparedConvolution final : public LineStep
     }
 
   private:
+    GemmPieces piecesOn(int32_t lanes) const noexcept
+    {
+        return kIsFloat<T> ? piecesOf(mSize, lanes, rowGrain<T>()) : GemmPieces{};
+    }
     int64_t mapsOfGroup() const noexcept
     {
         return mGeometry.maps / mGeometry.groups;

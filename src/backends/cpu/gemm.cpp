@@ -105,4 +105,38 @@ GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t gra
         panels * x / across, panels * (x + 1) / across};
 }
 
+GemmPieces piecesOf(GemmSize const& size, int32_t lanes, int64_t grain) noexcept
+{
+    constexpr int64_t kMaxPieces{4};
+    constexpr int64_t kLeastProducts{4'000'000}; // 40 to 80 microseconds, of which taking a piece is nothing.
+    constexpr int64_t kLeastRows{48};            // All columns are read once more for each of the pieces.
+    GemmShare const share = shareOf(size, 0, lanes, grain);
+    int64_t const rows = share.lastRow - share.firstRow;
+    int64_t const panels = share.lastPanel - share.firstPanel;
+    int64_t const most = std::min(kMaxPieces, rows * panels * kPanel * size.depth / kLeastProducts);
+    int64_t const byColumns = std::min(most, panels / kPanelsByDepth);
+    int64_t const byRows = std::min(most, rows / kLeastRows);
+    return {static_cast<int32_t>(std::max<int64_t>({byColumns, byRows, 1})), byRows > byColumns};
+}
+
+GemmShare GemmPieces::piece(GemmShare const& share, int32_t index, int64_t grain) const noexcept
+{
+    auto const cut = [&](int64_t first, int64_t last, int64_t step, int32_t at) {
+        int64_t const steps = (last - first + step - 1) / step;
+        return std::min(first + steps * at / count * step, last);
+    };
+    GemmShare part{share};
+    if (isByRows)
+    {
+        part.firstRow = cut(share.firstRow, share.lastRow, grain, index);
+        part.lastRow = cut(share.firstRow, share.lastRow, grain, index + 1);
+    }
+    else
+    {
+        part.firstPanel = cut(share.firstPanel, share.lastPanel, kPanelsByDepth, index);
+        part.lastPanel = cut(share.firstPanel, share.lastPanel, kPanelsByDepth, index + 1);
+    }
+    return part;
+}
+
 } // namespace tenon::cpu

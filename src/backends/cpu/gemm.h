@@ -197,4 +197,15 @@ int64_t rowGrain() noexcept;
 
 GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
 
+//! How a lane's share of a product of floats is cut for threads that are through with theirs. Any cut gives the same
+//! bits.
+struct GemmPieces
+{
+    int32_t count{1};
+    bool isByRows{false}; //!< Else by columns.
+
+    GemmShare piece(GemmShare const& share, int32_t index, int64_t grain = kRowGrain) const noexcept;
+};
+GemmPieces piecesOf(GemmSize const& size, int32_t lanes, int64_t grain = kRowGrain) noexcept;
+
 } // namespace tenon::cpu

@@ -141,6 +141,10 @@ class PreparedProduct final : public HostPrepared
     {
         return mPackedFloats + mTurnedElements > 0 ? 2 : 1;
     }
+    int32_t pieces(int32_t lanes) const noexcept override
+    {
+        return lanes <= mThreads ? piecesOn(lanes).count : 1; // Others have no memory.
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         auto* const packed = static_cast<float*>(call.scratch);
@@ -156,12 +160,22 @@ class PreparedProduct final : public HostPrepared
         }
         // Where lanes need memory, more of them than were prepared for have none.
         int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
-        if (lane.index < lanes)
+        if (lane.pieces > 1)
+            multiply(call, packed, turned, scratch + lane.thread * mLaneFloats, lane);
+        else if (lane.index < lanes)
             multiply(call, packed, turned, scratch + lane.index * mLaneFloats, Lane{lane.index, lanes});
         return Done{};
     }
 
   private:
+    GemmSize size() const noexcept
+    {
+        return {mShapes.rows, mShapes.columns, mShapes.depth, mShapes.depth};
+    }
+    GemmPieces piecesOn(int32_t lanes) const noexcept
+    {
+        return kIsFloat<T> && mShapes.batch.a.size() == 1 ? piecesOf(size(), lanes, rowGrain<T>()) : GemmPieces{};
+    }
     void multiply(Call const& call, float const* packed, T const* turned, float* scratch, Lane const& lane) const
     {
         auto const matrices = static_cast<int64_t>(mShapes.batch.a.size());
@@ -169,8 +183,9 @@ class PreparedProduct final : public HostPrepared
         bool const isWhole =
             lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
-        GemmShare const share = shareOf({mShapes.rows, mShapes.columns, mShapes.depth, mShapes.depth},
-            isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
+        GemmShare share = shareOf(size(), isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
+        if (lane.pieces > 1)
+            share = piecesOn(lane.count).piece(share, lane.piece, rowGrain<T>());
         for (int64_t i = first; i < last; ++i)
         {
             Gemm<T> whole = product(call, i, packed, turned);

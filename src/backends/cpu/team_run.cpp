@@ -68,7 +68,7 @@ void TeamRun::runCollective()
         });
     mOpened = mWoken = Clock::now();
     mBoard.start(mLanes);
-    mBoard.open(!mRound.meets, true);
+    mBoard.open(!mRound.meets, true, mRound.pieces());
     auto const work = [](void* run, int32_t lane, TeamBarrier& barrier) {
         static_cast<TeamRun*>(run)->work(lane, barrier);
     };
@@ -80,7 +80,7 @@ void TeamRun::runOnOneLane()
     TeamBarrier alone{1, SpinTime::zero()};
     do
     {
-        runShare(0, alone);
+        runPiece(0, 0, 0, alone);
         ask(endOf(mRound.last - 1), 0);
         if (mRound.stage + 1 == mRound.stages)
             observe(mRound.last - 1, mStart);
@@ -92,8 +92,9 @@ void TeamRun::work(int32_t own, TeamBarrier& barrier)
     bool isEager{true}; // Who found work of others in a round does not wait for them in the next one.
     for (std::optional<uint32_t> round; (round = mBoard.round());)
     {
-        if (mBoard.take(own, *round) && doShare(own, own, *round, barrier))
-            return;
+        for (std::optional<int32_t> piece; (piece = mBoard.take(own, *round));)
+            if (doPiece(own, own, *piece, *round, barrier))
+                return;
         if (isEager || !mBoard.isOverSoon(*round))
         {
             std::optional<bool> const hasFound = doOthersShares(own, *round, barrier);
@@ -114,19 +115,22 @@ std::optional<bool> TeamRun::doOthersShares(int32_t own, uint32_t round, TeamBar
 {
     bool hasFound{false};
     for (int32_t i = 1; i < mLanes; ++i)
-        if (int32_t const share = (own + i) % mLanes; mBoard.takeOther(share, round))
+    {
+        int32_t const share = (own + i) % mLanes;
+        for (std::optional<int32_t> piece; (piece = mBoard.takeOther(share, round));)
         {
-            if (doShare(own, share, round, barrier))
+            if (doPiece(own, share, *piece, round, barrier))
                 return std::nullopt;
             hasFound = true;
         }
+    }
     return hasFound;
 }
 
-bool TeamRun::doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& barrier)
+bool TeamRun::doPiece(int32_t own, int32_t share, int32_t piece, uint32_t round, TeamBarrier& barrier)
 {
     bool const isLeaving = own > 0 && *mMayLeave && mTeam.leaves(own);
-    runShare(share, barrier);
+    runPiece(own, share, piece, barrier);
     if (mBoard.finish())
     {
         if (mOptions.observer != nullptr)
@@ -151,7 +155,7 @@ void TeamRun::lead(uint32_t round)
 void TeamRun::openNext()
 {
     if (goOn())
-        mBoard.open(!mRound.meets, isWorthWaking());
+        mBoard.open(!mRound.meets, isWorthWaking(), mRound.pieces());
     else
         mBoard.close();
 }
@@ -179,6 +183,8 @@ void TeamRun::begin(size_t at)
     {
         mRound.stages = step(at).stages(mLanes);
         mRound.meets = step(at).meets(mLanes);
+        if (!mRound.meets && mLanes > 1)
+            mRound.piecesAtLast = std::clamp(step(at).pieces(mLanes), 1, ShareBoard::kMaxPieces);
     }
     mAt.store(mRound.last - 1, std::memory_order_relaxed);
 }
@@ -237,9 +243,16 @@ LaneGroups TeamRun::groupsAt(size_t from, size_t to) const noexcept
     return isPlain ? LaneGroups{} : groupLanes(mLaunches.subspan(from, to - from), mLanes);
 }
 
-void TeamRun::runShare(int32_t share, TeamBarrier& barrier)
+void TeamRun::runPiece(int32_t own, int32_t share, int32_t piece, TeamBarrier& barrier)
 {
-    Lane const lane{share, mLanes, mRound.stage, mRound.meets ? waitFor : nullptr, &barrier};
+    Lane const lane{.index = share,
+        .count = mLanes,
+        .stage = mRound.stage,
+        .wait = mRound.meets ? waitFor : nullptr,
+        .team = &barrier,
+        .piece = piece,
+        .pieces = mRound.pieces(),
+        .thread = own};
     if (mRound.groups.count > 0)
         runBeside(lane);
     else if (mRound.isChain)

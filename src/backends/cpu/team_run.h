@@ -35,9 +35,15 @@ class TeamRun
         size_t last{0}; //!< Behind the last step.
         int32_t stage{0};
         int32_t stages{1};
+        int32_t piecesAtLast{1}; //!< Of each share, in the last stage.
         bool meets{false}; //!< Each lane does its own share, for they wait for each other.
         bool isChain{false};
         LaneGroups groups{};
+
+        int32_t pieces() const noexcept
+        {
+            return stage + 1 == stages ? piecesAtLast : 1;
+        }
     };
 
     //! A step of one lane, on the calling thread.
@@ -50,8 +56,8 @@ class TeamRun
     //! Shares whose own threads have not come yet, and whether there were any; none: the thread leaves.
     std::optional<bool> doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier);
     //! True: the thread leaves the run to the others. It says so while it has a share, so that the next round knows.
-    bool doShare(int32_t own, int32_t share, uint32_t round, TeamBarrier& barrier);
-    void runShare(int32_t share, TeamBarrier& barrier);
+    bool doPiece(int32_t own, int32_t share, int32_t piece, uint32_t round, TeamBarrier& barrier);
+    void runPiece(int32_t own, int32_t share, int32_t piece, TeamBarrier& barrier);
     //! Where a run is observed the calling thread opens the rounds, and tells of each step.
     void lead(uint32_t round);
     //! Behind the last share of a round.

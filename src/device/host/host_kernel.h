@@ -16,6 +16,9 @@ struct Lane
     int32_t stage{0}; //!< Of the step's.
     void (*wait)(void* team){nullptr};
     void* team{nullptr};
+    int32_t piece{0}; //!< Of the lane's share, where the step has several.
+    int32_t pieces{1};
+    int32_t thread{0}; //!< Which of `count` threads does it: memory that pieces write in between is by thread then.
 
     //! Returns when every lane of the team has come here, in steps whose lanes meet.
     void barrier() const
@@ -48,6 +51,14 @@ class HostPrepared : public Prepared
     virtual bool isCollective() const noexcept = 0;
     //! How often run is called for each lane: all lanes are through a stage before the next one begins.
     virtual int32_t stages(int32_t lanes) const noexcept
+    {
+        static_cast<void>(lanes);
+        return 1;
+    }
+    //! Into how many pieces each lane's share of the last stage is cut, for other threads to take up when they are
+    //! through with theirs: of a step that takes long, on a machine whose threads are not equally fast. What it makes
+    //! does not depend on it.
+    virtual int32_t pieces(int32_t lanes) const noexcept
     {
         static_cast<void>(lanes);
         return 1;
