@@ -6,6 +6,8 @@ and loaded by a process of its own; the plan's runs are timed by the Python modu
 bert_large is cuda_quantized.py's encoder without a mask; what tests/models has no graph of is exported by PyTorch.
 PyTorch: torchvision's and transformers' networks, channels last for images, eager in a CUDA graph and torch.compile
 in each of --modes; what max-autotune does not finish in --autotune-limit seconds a row has no time.
+Builds have the releases of CUDA's libraries that PyTorch brings, as the process that times them has: a library's
+kernels are chosen by their places among its proposals.
 Random data; times are of bursts of runs that wait for each other alone. A row is (model, batch, sequence length).
 `limit` is the physical limit of its layers in ms (physical_limit.py), `share` how much of it Tenon reaches.
 PyTorch's rows are prepared side by side by processes of their own, and timed one after the other when all are ready:
@@ -17,6 +19,7 @@ who prepares shares --lock, who times has it alone, as compilers' trials beside 
 
 import argparse
 import fcntl
+import importlib.util
 import json
 import os
 import pathlib
@@ -93,10 +96,21 @@ def graph(row: str, models: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def library_path() -> str:
+    """LD_LIBRARY_PATH with PyTorch's cuBLASLt, cuDNN and NVRTC in front, where it brings some."""
+    torch = importlib.util.find_spec("torch")
+    packages = pathlib.Path(torch.origin).parents[1] / "nvidia" if torch and torch.origin else pathlib.Path("/nowhere")
+    found = [str(folder) for folder in sorted(packages.glob("*/lib"))]
+    return ":".join([*found, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
+
+
 def trtexec(build: pathlib.Path, arguments: list[str], limit: int, log: pathlib.Path) -> str:
     """What it printed; empty when it took too long or failed."""
     command = [str(build / "bin" / "trtexec"), *arguments]
-    environment = os.environ | {"TENON_DEVICE": os.environ.get("TENON_DEVICE", "cuda")}
+    environment = os.environ | {
+        "TENON_DEVICE": os.environ.get("TENON_DEVICE", "cuda"),
+        "LD_LIBRARY_PATH": library_path(),
+    }
     with log.open("a") as out:
         out.write(" ".join(command) + "\n")
     try:

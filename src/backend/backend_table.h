@@ -29,6 +29,9 @@ struct BackendEntry
     Result<Target> (*portableTarget)(int32_t index){nullptr};
     //! What tells the libraries that its kernels come from; null: what builds measure is not kept on disk.
     std::string (*libraries)(){nullptr};
+    //! The library, and its release, among whose kernels a kernel of a program chooses by position; empty: none. Null:
+    //! there are none.
+    std::string (*libraryOf)(std::string_view kernel){nullptr};
 };
 
 //! In order of preference. Defined beside the backends.

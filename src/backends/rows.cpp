@@ -99,7 +99,8 @@ std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
             .device = devices.cuda,
             .unpack = unpackCudaWeight,
             .portableTarget = cudaPortableTarget,
-            .libraries = cudaLibraries},
+            .libraries = cudaLibraries,
+            .libraryOf = cudaLibraryOf},
     };
 }
 

@@ -182,6 +182,8 @@ std::string planJson(Plan const& plan, int64_t fileBytes, RuleSentences const& s
             {{"device", program.device}, {"steps", std::move(steps)}, {"memory", memoryOf(plan, program)}});
         if (!program.architecture.empty())
             json["programs"].back()["architecture"] = program.architecture;
+        if (!program.libraries.empty())
+            json["programs"].back()["libraries"] = program.libraries;
     }
     json["decisions"] = Json::array();
     Json rules = Json::object();

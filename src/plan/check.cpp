@@ -402,6 +402,7 @@ Result<Done> checkPlan(Plan const& plan)
     {
         TENON_TRY(checkText(program.device, "the device of a program"));
         TENON_TRY(checkText(program.architecture, "the architecture of a program"));
+        TENON_TRY(checkText(program.libraries, "the libraries of a program"));
         if (program.device.empty() || !devices.insert(program.device).second)
             return badArgument("plan has two programs for device '{}', or one for none", program.device);
         auto checked = checkProgram(plan, program);

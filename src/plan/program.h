@@ -178,6 +178,7 @@ struct Program
     std::vector<PlanStep> steps;
     std::vector<PlanControl> controls; //!< By first step.
     std::string architecture{}; //!< That its kernels were chosen for; empty: they run on every device of the kind.
+    std::string libraries{};    //!< Releases of libraries whose kernels were chosen among.
 };
 
 } // namespace tenon

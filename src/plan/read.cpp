@@ -321,6 +321,7 @@ class Reader
         program.steps = TENON_TRY(tablesOf<PlanStep>(x.steps(), [&](auto const& y) { return read(y); }));
         program.controls = TENON_TRY(tablesOf<PlanControl>(x.controls(), [&](auto const& y) { return read(y); }));
         program.architecture = stringOf(x.architecture());
+        program.libraries = stringOf(x.libraries());
         return program;
     }
 

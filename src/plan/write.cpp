@@ -388,8 +388,10 @@ class Writer
         auto const controls = x.controls.empty()
             ? fb::Offset<fb::Vector<fb::Offset<stored::Control>>>{}
             : tables<stored::Control>(x.controls, [&](PlanControl const& y) { return write(y); });
-        auto const architecture = x.architecture.empty() ? fb::Offset<fb::String>{} : text(x.architecture);
-        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps, controls, architecture);
+        auto const some = [&](std::string const& y) { return y.empty() ? fb::Offset<fb::String>{} : text(y); };
+        auto const architecture = some(x.architecture);
+        auto const libraries = some(x.libraries);
+        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps, controls, architecture, libraries);
     }
 
     fb::FlatBufferBuilder mOut{1 << 16};

@@ -209,6 +209,7 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     before->keepsEntriesApart = true;
     before->compatibility = 2;
     before->programs[0].architecture = "sm_90";
+    before->programs[0].libraries = "cuDNN 9.15.1";
     auto const after = readCopy(written(*before));
     ASSERT_TRUE(after) << after.error().message;
     ASSERT_EQ(after->notes.size(), 2U);
@@ -219,6 +220,7 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     EXPECT_TRUE(after->keepsEntriesApart);
     EXPECT_EQ(after->compatibility, 2);
     EXPECT_EQ(after->programs[0].architecture, "sm_90");
+    EXPECT_EQ(after->programs[0].libraries, "cuDNN 9.15.1");
     auto const without = readCopy(plain);
     ASSERT_TRUE(without);
     EXPECT_TRUE(without->notes.empty());
@@ -226,6 +228,7 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     EXPECT_FALSE(without->keepsEntriesApart);
     EXPECT_EQ(without->compatibility, 0);
     EXPECT_EQ(without->programs[0].architecture, "");
+    EXPECT_EQ(without->programs[0].libraries, "");
 }
 
 //! A plan whose one weight can be replaced; its source graph is its portable one.

@@ -115,6 +115,25 @@ def test_an_older_gpu_builds_none_for_ampere_and_newer(tmp_path: pathlib.Path) -
     assert not (tmp_path / "plan").exists()
 
 
+def test_one_built_with_another_release_of_a_library_is_told(tmp_path: pathlib.Path) -> None:
+    build = BUILD.format(path=str(tmp_path / "plan"), level="NONE", half=True)
+    estimated = 'import os\nos.environ["TENON_TACTICS"] = "estimate"\n'  # By which cuBLASLt is the fastest.
+    on_fake_gpu(estimated + build, 90)
+    load = (
+        COMMON
+        + f"""
+import tenon
+
+plan = open({str(tmp_path / "plan")!r}, "rb").read()
+assert trt.Runtime(LOGGER).deserialize_cuda_engine(plan) is not None
+print("\\n".join(line for line in LINES if "was built with" in line))
+"""
+    )
+    assert on_fake_gpu(load, 90).strip() == ""
+    said = on_fake_gpu('import os\nos.environ["TENON_FAKE_CUBLASLT"] = "120803"\n' + load, 90)
+    assert "the plan was built with cuBLASLt 13.2.0, and here there is cuBLASLt 12.8.3" in said
+
+
 def loading(numbers: str, inputs: list[tuple[str, str]], like: str, agrees: str) -> str:
     """A program that runs the plan at {path!r}, whose result y is as large as `like`, and prints its layers."""
     tensors = ", ".join(f'("{name}", tenon.DeviceArray.of(engine, {array}))' for name, array in inputs)

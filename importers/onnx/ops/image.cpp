@@ -293,6 +293,12 @@ Outputs importLpPool(Node& node)
             fmt::format(
                 "LpPool of {} with p {} and ceil_mode {}", shapeText(x.shape()), power, node.intOr("ceil_mode", 0)));
     }
+    constexpr int64_t kMaxTaps{65536};
+    if (volumeOf(kernel) > kMaxTaps)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("LpPool has windows of {}, {} numbers at most are supported", shapeText(kernel), kMaxTaps));
+    }
     Shape shape{channels, 1};
     shape.insert(shape.end(), kernel.begin(), kernel.end());
     Value const magnitudes = node.unary(x, UnaryOperation::kABS);

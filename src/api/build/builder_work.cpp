@@ -5,6 +5,7 @@
 #include "api/build/calibration.h"
 #include "api/build/graph_request.h"
 #include "api/build/kept_times.h"
+#include "api/build/kernel_libraries.h"
 #include "api/build/plan_again.h"
 #include "api/build/profile_stream.h"
 #include "api/build/progress_adapter.h"
@@ -406,6 +407,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     ChoosersOfUser choosers{config, isTimed};
     planning.chooser = choosers.chooser();
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    plan.programs.front().libraries = librariesOf(plan.programs.front(), *mDevice.backend);
     if (isKept)
         if (Result<Done> const done = kept.write(measuredHere); !done)
             log.warning(done.error().message);

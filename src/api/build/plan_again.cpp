@@ -1,6 +1,7 @@
 // planAgain: reading back, undoing what the device does not take, optimizing, planning.
 #include "api/build/plan_again.h"
 
+#include "api/build/kernel_libraries.h"
 #include "api/lowering/entries_apart.h"
 #include "backend/reference_offer.h"
 #include "base/knobs.h"
@@ -174,6 +175,7 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     planning.threads = device.device->hostThreads();
     planning.log = &log;
     Plan plan = TENON_TRY(makePlan(graph, backend, target, std::move(planning)));
+    plan.programs.front().libraries = librariesOf(plan.programs.front(), *device.backend);
     plan.notes = stored.notes;
     plan.debugsUnfused = stored.debugsUnfused;
     plan.keepsEntriesApart = stored.keepsEntriesApart;

@@ -2,6 +2,7 @@
 #include "api/run/cuda_engine.h"
 
 #include "api/boundary.h"
+#include "api/build/kernel_libraries.h"
 #include "api/build/plan_again.h"
 #include "api/host_memory.h"
 #include "api/run/engine_inspector.h"
@@ -53,7 +54,10 @@ Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
     if (request.openLibraries)
         TENON_TRY(request.openLibraries(*plan));
     bool const isMade = !whyPlannedAgain(*plan, request.device);
-    if (!isMade)
+    if (isMade)
+        warnOfLibraries(
+            *programFor(*plan, request.device.device->name()), *request.device.backend, request.reporting.log());
+    else
         plan = std::make_shared<Plan>(
             TENON_TRY(planAgain(*plan, request.device, request.plugins, request.reporting.log())));
     EngineOptions options;

@@ -23,6 +23,7 @@ Result<LtApi> openCublasLt(std::vector<std::string> const& libraries)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "cuBLASLt is too old: it lacks {}", #name);
     TENON_CUBLAS_LT(TENON_CUBLAS_LT_FIND)
     TENON_CUBLAS_LT_FIND(cublasLtGetStatusName, (int))
+    TENON_CUBLAS_LT_FIND(cublasLtGetVersion, ())
 #undef TENON_CUBLAS_LT_FIND
     return api;
 }

@@ -45,6 +45,7 @@ struct LtApi
     TENON_CUBLAS_LT(TENON_CUBLAS_LT_MEMBER)
 #undef TENON_CUBLAS_LT_MEMBER
     char const* (*cublasLtGetStatusName)(int status){nullptr};
+    size_t (*cublasLtGetVersion)(){nullptr};
 };
 
 enum LtNumber : int

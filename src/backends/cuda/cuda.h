@@ -21,6 +21,8 @@ Target cudaTarget(int32_t index);
 Result<Target> cudaPortableTarget(int32_t index);
 //! The files of NVRTC, cuBLASLt and cuDNN as they are loaded here: what has been measured holds for them.
 std::string cudaLibraries();
+//! Release of the library that a kernel takes one of its kernels from, "cuDNN 9.15.1"; empty for our own.
+std::string cudaLibraryOf(std::string_view kernel);
 //! The device "cuda", "cuda:1" and so on.
 Device& cudaDevice(int32_t index);
 //! Kernels of other backends, for whoever joins them, before the first device is asked for.

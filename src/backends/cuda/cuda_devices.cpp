@@ -69,6 +69,20 @@ std::string cudaLibraries()
     return files;
 }
 
+std::string cudaLibraryOf(std::string_view kernel)
+{
+    auto const shown = [](std::string_view name, size_t release) {
+        return fmt::format("{} {}.{}.{}", name, release / 10000, release / 100 % 100, release % 100);
+    };
+    if (kernel.starts_with("cudnn_"))
+        if (auto const networks = cuda::cudnn())
+            return shown("cuDNN", (*networks)->cudnnGetVersion());
+    if (kernel.starts_with("cublaslt_"))
+        if (auto const products = cuda::cublasLt())
+            return shown("cuBLASLt", (*products)->cublasLtGetVersion());
+    return {};
+}
+
 Device& cudaDevice(int32_t index)
 {
     static cuda::DriverApi const kNoDriver{};

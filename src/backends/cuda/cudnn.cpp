@@ -23,6 +23,7 @@ Result<CudnnApi> openCudnn(std::vector<std::string> const& libraries)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "cuDNN is too old: it lacks {}", #name);
     TENON_CUDNN(TENON_CUDNN_FIND)
     TENON_CUDNN_FIND(cudnnGetErrorString, (int))
+    TENON_CUDNN_FIND(cudnnGetVersion, ())
 #undef TENON_CUDNN_FIND
     return api;
 }

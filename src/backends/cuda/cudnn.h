@@ -30,6 +30,7 @@ struct CudnnApi
     TENON_CUDNN(TENON_CUDNN_MEMBER)
 #undef TENON_CUDNN_MEMBER
     char const* (*cudnnGetErrorString)(int status){nullptr};
+    size_t (*cudnnGetVersion)(){nullptr};
 };
 
 // name, the header's name without CUDNN_, number

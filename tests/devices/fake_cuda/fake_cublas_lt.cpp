@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -164,6 +165,12 @@ TENON_FAKE_CUDA int cublasLtCreate(void** handle)
     TENON_FAKE_LT(cublasLtCreate);
     *handle = new int{0};
     return kSuccess;
+}
+
+TENON_FAKE_CUDA size_t cublasLtGetVersion()
+{
+    char const* const wanted = std::getenv("TENON_FAKE_CUBLASLT");
+    return wanted == nullptr ? 130200 : static_cast<size_t>(std::atoi(wanted));
 }
 
 TENON_FAKE_CUDA char const* cublasLtGetStatusName(int status)

@@ -549,6 +549,11 @@ TENON_FAKE_CUDA char const* cudnnGetErrorString(int status)
     return status == kBadParameter ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS_OTHER";
 }
 
+TENON_FAKE_CUDA size_t cudnnGetVersion()
+{
+    return 91501;
+}
+
 TENON_FAKE_CUDA int cudnnCreate(void** handle)
 {
     TENON_FAKE_DNN(cudnnCreate);

@@ -1,0 +1,29 @@
+// KernelLibraries: asking the backend about the kernels of all steps.
+#include "api/build/kernel_libraries.h"
+
+#include <set>
+
+namespace tenon::api
+{
+
+std::string librariesOf(Program const& program, BackendEntry const& backend)
+{
+    std::set<std::string> all;
+    if (backend.libraryOf != nullptr)
+        for (PlanStep const& step : program.steps)
+            if (std::string library = backend.libraryOf(step.kernel); !library.empty())
+                all.insert(std::move(library));
+    return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void warnOfLibraries(Program const& program, BackendEntry const& backend, Log const& log)
+{
+    if (program.libraries.empty())
+        return;
+    if (std::string const here = librariesOf(program, backend); here != program.libraries)
+        log.warning(fmt::format("the plan was built with {}, and here {}: which of a library's kernels are fastest was "
+                                "decided among others, so it may be slower than when it is built here",
+            program.libraries, here.empty() ? "they are not there" : "there is " + here));
+}
+
+} // namespace tenon::api
