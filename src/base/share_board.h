@@ -10,9 +10,9 @@
 namespace tenon
 {
 
-//! A round has as many shares as the team has lanes, each of one or several pieces. A thread takes the share that is its
-//! own, piece after piece, then what nobody has taken of others, so that one that is slow, comes late, or not at all,
-//! holds nobody up for longer than a piece. Who finishes a round's last piece opens the next one.
+//! A round has as many shares as the team has lanes, each of one or several pieces. A thread takes the share that is
+//! its own, piece after piece, then what nobody has taken of others, so that one that is slow, comes late, or not at
+//! all, holds nobody up for longer than a piece. Who finishes a round's last piece opens the next one.
 class ShareBoard
 {
   public:

@@ -324,8 +324,8 @@ TEST(TeamRun, everyPieceOfAShareIsDoneOnce)
                             ++before[static_cast<size_t>(lane.index)];
                             return Done{};
                         }
-                        isWrong = isWrong || lane.pieces != (lanes > 1 && !meets ? kPieces : 1)
-                            || lane.thread >= lanes || ++inside[static_cast<size_t>(lane.thread)] != 1;
+                        isWrong = isWrong || lane.pieces != (lanes > 1 && !meets ? kPieces : 1) || lane.thread >= lanes
+                            || ++inside[static_cast<size_t>(lane.thread)] != 1;
                         ++done[static_cast<size_t>(lane.index * kPieces + lane.piece)];
                         --inside[static_cast<size_t>(lane.thread)];
                         return Done{};
@@ -337,8 +337,8 @@ TEST(TeamRun, everyPieceOfAShareIsDoneOnce)
             {
                 EXPECT_EQ(before[static_cast<size_t>(lane)], 40);
                 for (int32_t piece = 0; piece < kPieces; ++piece)
-                    EXPECT_EQ(done[static_cast<size_t>(lane * kPieces + piece)],
-                        piece == 0 || (lanes > 1 && !meets) ? 40 : 0)
+                    EXPECT_EQ(
+                        done[static_cast<size_t>(lane * kPieces + piece)], piece == 0 || (lanes > 1 && !meets) ? 40 : 0)
                         << lanes << " lanes";
             }
         }

@@ -16,8 +16,8 @@ namespace
 {
 using namespace std::chrono_literals;
 
-//! Rounds in which each piece of a share adds up what all pieces of the round before wrote: plain memory, ordered by the
-//! board alone. Rounds differ in how many pieces there are; some threads are late at times.
+//! Rounds in which each piece of a share adds up what all pieces of the round before wrote: plain memory, ordered by
+//! the board alone. Rounds differ in how many pieces there are; some threads are late at times.
 class Sums
 {
   public:

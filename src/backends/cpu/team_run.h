@@ -36,7 +36,7 @@ class TeamRun
         int32_t stage{0};
         int32_t stages{1};
         int32_t piecesAtLast{1}; //!< Of each share, in the last stage.
-        bool meets{false}; //!< Each lane does its own share, for they wait for each other.
+        bool meets{false};       //!< Each lane does its own share, for they wait for each other.
         bool isChain{false};
         LaneGroups groups{};
 
