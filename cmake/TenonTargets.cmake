@@ -30,6 +30,14 @@ function(tenon_module name)
     set_property(GLOBAL APPEND PROPERTY TENON_MODULES tenon_${name})
 endfunction()
 
+# One file that stands for the kernels of a set, or in their place; who takes it into a library says so.
+function(tenon_kernel_set name source)
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+        ${PROJECT_BINARY_DIR}/generated)
+    target_link_libraries(${name} PRIVATE tenon_fmt)
+endfunction()
+
 # The same file compiled once per instruction set: NAME.isa.cpp becomes two objects, each with TENON_ISA_NAMESPACE set
 # to avx2 or avx512; a table picks one at run time. More arguments: headers that all of them include.
 function(tenon_isa_sources module)
@@ -43,7 +51,11 @@ function(tenon_isa_sources module)
     endif()
     set(flags_avx2 -mavx2 -mfma -mf16c)
     set(flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
-    foreach(isa avx2 avx512)
+    set(isas avx2)
+    if(TENON_AVX512)
+        list(APPEND isas avx512)
+    endif()
+    foreach(isa IN LISTS isas)
         add_library(${module}_${isa} OBJECT ${sources})
         target_include_directories(${module}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
             ${PROJECT_BINARY_DIR}/generated)

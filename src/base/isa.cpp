@@ -96,7 +96,7 @@ Isa detect() noexcept
 
 std::atomic<Isa>& cap() noexcept
 {
-    static std::atomic<Isa> instance{capOfKnob()};
+    static std::atomic<Isa> instance{std::min(capOfKnob(), isaOfBuild())};
     return instance;
 }
 
@@ -123,7 +123,7 @@ Isa activeIsa() noexcept
 
 void capIsa(Isa isa) noexcept
 {
-    cap().store(isa, std::memory_order_relaxed);
+    cap().store(std::min(isa, isaOfBuild()), std::memory_order_relaxed);
 }
 
 void claimIsa(Isa isa) noexcept

@@ -29,6 +29,8 @@ Isa detectedIsa() noexcept;
 Isa activeIsa() noexcept;
 //! Replaces the knob's cap from now on; for tests, which run kernels at each cap in one process.
 void capIsa(Isa isa) noexcept;
+//! The last one that this build has kernels for. Defined beside them.
+Isa isaOfBuild() noexcept;
 //! Takes the machine to have this; for tests that run the instructions it lacks by other means. Kernels that are chosen
 //! by measured rates then do not measure them.
 void claimIsa(Isa isa) noexcept;

@@ -29,7 +29,8 @@ class ShareBoard
     //! For the rounds of some threads that are not there yet. Nothing is open.
     void start(int32_t shares) noexcept;
     //! By the thread that calls start(), then by those that finish a round. Without `wakes` threads that sleep are left
-    //! alone, in a round for all: for those that are over before they would be there. `pieces`: of each share.
+    //! alone, in a round for all: for those that are over before they would be there. `pieces`: of each share, at least
+    //! one.
     void open(bool isForAll, bool wakes, int32_t pieces = 1) noexcept;
     //! By a thread that goes while rounds are open: those who sleep see what was opened without them.
     void wake() noexcept

@@ -293,14 +293,15 @@ Outputs importLpPool(Node& node)
             fmt::format(
                 "LpPool of {} with p {} and ceil_mode {}", shapeText(x.shape()), power, node.intOr("ceil_mode", 0)));
     }
-    constexpr int64_t kMaxTaps{65536};
-    if (volumeOf(kernel) > kMaxTaps)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format("LpPool has windows of {}, {} numbers at most are supported", shapeText(kernel), kMaxTaps));
-    }
     Shape shape{channels, 1};
     shape.insert(shape.end(), kernel.begin(), kernel.end());
+    constexpr int64_t kMaxOnes{int64_t{1} << 19}; // What the convolution's kernel is.
+    if (volumeOf(shape) > kMaxOnes)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("LpPool of {} channels has windows of {}: {} numbers in all are supported", channels,
+                shapeText(kernel), kMaxOnes));
+    }
     Value const magnitudes = node.unary(x, UnaryOperation::kABS);
     Value const powers = node.binary(magnitudes, node.scalar(power, x.type()), ElementWiseOperation::kPOW);
     Value const sums = convolveChannels(node, powers, node.filled(1.0, x.type(), shape));

@@ -177,6 +177,19 @@ Value isWithin(Node& node, Grid const& grid, Shape const& place)
     });
 }
 
+//! Where indices are wanted, each place of the windows has numbers of its own.
+void checkIndices(Node const& node, Grid const& grid)
+{
+    constexpr int64_t kMaxNumbers{int64_t{1} << 24};
+    int64_t const longest = grid.out.empty() ? 0 : *std::max_element(grid.out.begin(), grid.out.end());
+    if (longest > kMaxNumbers / std::max<int64_t>(volumeOf(grid.window.kernel), 1))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
+            fmt::format("{} with indices: windows of {} at {} places along one axis", node.op(),
+                shapeText(grid.window.kernel), longest));
+    }
+}
+
 //! The element's number within its channel, by rows or with the first spatial axis fastest.
 Value numberInChannel(Node& node, Grid const& grid, Shape const& place, bool byColumns)
 {
@@ -206,6 +219,10 @@ Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
 {
     Grid const grid = gridOf(node, x, window);
     bool const byColumns = node.intOr("storage_order", 0) != 0;
+    if (node.wants(1))
+    {
+        checkIndices(node, grid);
+    }
     Value best;
     Value index;
     Value isKeptInside; // The least number may stand in x, too: it goes before one of the padding's.

@@ -21,9 +21,10 @@ void warnOfLibraries(Program const& program, BackendEntry const& backend, Log co
     if (program.libraries.empty())
         return;
     if (std::string const here = librariesOf(program, backend); here != program.libraries)
-        log.warning(fmt::format("the plan was built with {}, and here {}: which of a library's kernels are fastest was "
-                                "decided among others, so it may be slower than when it is built here",
-            program.libraries, here.empty() ? "they are not there" : "there is " + here));
+        log.warning(
+            fmt::format("the plan chose kernels of {}, and of these there is {} here: others take their places, "
+                        "which may be slower; build it with the libraries that are to run it",
+                program.libraries, here.empty() ? "none" : here));
 }
 
 } // namespace tenon::api

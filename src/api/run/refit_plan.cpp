@@ -133,9 +133,7 @@ Result<Plan> planSource(
     if (request.warnsOfOverflow)
         warnOfOverflow(graph, request, given);
     planning.decisions.clear();
-    Plan plan = TENON_TRY(makePlan(graph, request.device.backend->backend(), target, std::move(planning)));
-    plan.programs.front().libraries = program.libraries; // It follows that one's choices.
-    return plan;
+    return makePlan(graph, request.device.backend->backend(), target, std::move(planning));
 }
 
 //! Finds for each weight of a plan the one in its place in another plan of the same graph.

@@ -121,7 +121,7 @@ class PreparedConvolution final : public LineStep
             return Done{};
         GemmShare share = shareOf(mSize, lane.index, lanes, rowGrain<T>());
         if (lane.pieces > 1)
-            share = piecesOn(lanes).piece(share, lane.piece, rowGrain<T>());
+            share = piecesOn(lanes).piece(share, lane.piece);
         int32_t const memory = lane.pieces > 1 ? lane.thread : lane.index;
         multiply(call, share, 0, static_cast<float*>(call.scratch) + memory * mLaneFloats);
         return Done{};
@@ -135,7 +135,7 @@ class PreparedConvolution final : public LineStep
   private:
     GemmPieces piecesOn(int32_t lanes) const noexcept
     {
-        return kIsFloat<T> ? piecesOf(mSize, lanes, rowGrain<T>()) : GemmPieces{};
+        return kIsFloat<T> ? piecesOf(mSize, mGeometry.groups, lanes, rowGrain<T>()) : GemmPieces{};
     }
     int64_t mapsOfGroup() const noexcept
     {

@@ -105,31 +105,33 @@ GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t gra
         panels * x / across, panels * (x + 1) / across};
 }
 
-GemmPieces piecesOf(GemmSize const& size, int32_t lanes, int64_t grain) noexcept
+GemmPieces piecesOf(GemmSize const& size, int64_t products, int32_t lanes, int64_t grain) noexcept
 {
     constexpr int64_t kMaxPieces{4};
-    constexpr int64_t kLeastProducts{4'000'000}; // 40 to 80 microseconds, of which taking a piece is nothing.
-    constexpr int64_t kLeastRows{48};            // All columns are read once more for each of the pieces.
+    constexpr double kLeastProducts{4e6}; // 40 to 80 microseconds, beside which taking a piece is nothing.
+    constexpr int64_t kLeastRows{48};     // All columns are read once more for each of the pieces.
+    auto const all = static_cast<double>(size.rows) * static_cast<double>(size.columns)
+        * static_cast<double>(size.depth) * static_cast<double>(products);
+    auto const most = static_cast<int64_t>(std::min<double>(kMaxPieces, all / lanes / kLeastProducts));
+    if (most < 2)
+        return {};
     GemmShare const share = shareOf(size, 0, lanes, grain);
-    int64_t const rows = share.lastRow - share.firstRow;
-    int64_t const panels = share.lastPanel - share.firstPanel;
-    int64_t const most = std::min(kMaxPieces, rows * panels * kPanel * size.depth / kLeastProducts);
-    int64_t const byColumns = std::min(most, panels / kPanelsByDepth);
-    int64_t const byRows = std::min(most, rows / kLeastRows);
-    return {static_cast<int32_t>(std::max<int64_t>({byColumns, byRows, 1})), byRows > byColumns};
+    int64_t const byColumns = std::min(most, (share.lastPanel - share.firstPanel) / kPanelsByDepth);
+    int64_t const byRows = std::min(most, (share.lastRow - share.firstRow) / kLeastRows);
+    return {static_cast<int32_t>(std::max<int64_t>({byColumns, byRows, 1})), byRows > byColumns ? grain : 0};
 }
 
-GemmShare GemmPieces::piece(GemmShare const& share, int32_t index, int64_t grain) const noexcept
+GemmShare GemmPieces::piece(GemmShare const& share, int32_t index) const noexcept
 {
     auto const cut = [&](int64_t first, int64_t last, int64_t step, int32_t at) {
         int64_t const steps = (last - first + step - 1) / step;
-        return std::min(first + steps * at / count * step, last);
+        return std::min(first + (steps * at + count - 1) / count * step, last);
     };
     GemmShare part{share};
-    if (isByRows)
+    if (rowGrain > 0)
     {
-        part.firstRow = cut(share.firstRow, share.lastRow, grain, index);
-        part.lastRow = cut(share.firstRow, share.lastRow, grain, index + 1);
+        part.firstRow = cut(share.firstRow, share.lastRow, rowGrain, index);
+        part.lastRow = cut(share.firstRow, share.lastRow, rowGrain, index + 1);
     }
     else
     {

@@ -198,14 +198,17 @@ int64_t rowGrain() noexcept;
 GemmShare shareOf(GemmSize const& size, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
 
 //! How a lane's share of a product of floats is cut for threads that are through with theirs. Any cut gives the same
-//! bits.
+//! bits, as sums go over the depth alone (but where padding meets infinite weights: tiles of other rows leave out
+//! others).
 struct GemmPieces
 {
     int32_t count{1};
-    bool isByRows{false}; //!< Else by columns.
+    int64_t rowGrain{0}; //!< Pieces have a multiple of so many rows; 0: they are cut by columns.
 
-    GemmShare piece(GemmShare const& share, int32_t index, int64_t grain = kRowGrain) const noexcept;
+    //! The larger ones come first.
+    GemmShare piece(GemmShare const& share, int32_t index) const noexcept;
 };
-GemmPieces piecesOf(GemmSize const& size, int32_t lanes, int64_t grain = kRowGrain) noexcept;
+//! `products`: of so many of this size one after the other.
+GemmPieces piecesOf(GemmSize const& size, int64_t products, int32_t lanes, int64_t grain) noexcept;
 
 } // namespace tenon::cpu

@@ -174,7 +174,7 @@ class PreparedProduct final : public HostPrepared
     }
     GemmPieces piecesOn(int32_t lanes) const noexcept
     {
-        return kIsFloat<T> && mShapes.batch.a.size() == 1 ? piecesOf(size(), lanes, rowGrain<T>()) : GemmPieces{};
+        return kIsFloat<T> && mShapes.batch.a.size() == 1 ? piecesOf(size(), 1, lanes, rowGrain<T>()) : GemmPieces{};
     }
     void multiply(Call const& call, float const* packed, T const* turned, float* scratch, Lane const& lane) const
     {
@@ -185,7 +185,7 @@ class PreparedProduct final : public HostPrepared
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
         GemmShare share = shareOf(size(), isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
         if (lane.pieces > 1)
-            share = piecesOn(lane.count).piece(share, lane.piece, rowGrain<T>());
+            share = piecesOn(lane.count).piece(share, lane.piece);
         for (int64_t i = first; i < last; ++i)
         {
             Gemm<T> whole = product(call, i, packed, turned);

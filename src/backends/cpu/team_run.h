@@ -53,14 +53,14 @@ class TeamRun
     void runOnOneLane();
     //! A thread's way through them, until there is no round any more.
     void work(int32_t own, TeamBarrier& barrier);
-    //! Shares whose own threads have not come yet, and whether there were any; none: the thread leaves.
+    //! Pieces of shares whose own threads have not come to them, and whether there were any; none: the thread leaves.
     std::optional<bool> doOthersShares(int32_t own, uint32_t round, TeamBarrier& barrier);
-    //! True: the thread leaves the run to the others. It says so while it has a share, so that the next round knows.
+    //! True: the thread leaves the run to the others. It says so while it has a piece, so that the next round knows.
     bool doPiece(int32_t own, int32_t share, int32_t piece, uint32_t round, TeamBarrier& barrier);
     void runPiece(int32_t own, int32_t share, int32_t piece, TeamBarrier& barrier);
     //! Where a run is observed the calling thread opens the rounds, and tells of each step.
     void lead(uint32_t round);
-    //! Behind the last share of a round.
+    //! Behind the last piece of a round.
     void openNext();
     //! What comes next; false: nothing for all lanes.
     bool goOn();

@@ -9,6 +9,8 @@
 #include "base/kept_file.h"
 #include "device/cuda/cuda_device.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 
@@ -74,10 +76,13 @@ std::string cudaLibraryOf(std::string_view kernel)
     auto const shown = [](std::string_view name, size_t release) {
         return fmt::format("{} {}.{}.{}", name, release / 10000, release / 100 % 100, release % 100);
     };
+    // What falls back to products of the library's, by a tactic that counts its proposals, too.
+    constexpr std::array<std::string_view, 6> kWithProducts{"patch_convolution", "image_patches", "patch_embedding",
+        "gated_convolution", "measured_product", "normalized_product"};
     if (kernel.starts_with("cudnn_"))
         if (auto const networks = cuda::cudnn())
             return shown("cuDNN", (*networks)->cudnnGetVersion());
-    if (kernel.starts_with("cublaslt_"))
+    if (kernel.starts_with("cublaslt_") || std::ranges::find(kWithProducts, kernel) != kWithProducts.end())
         if (auto const products = cuda::cublasLt())
             return shown("cuBLASLt", (*products)->cublasLtGetVersion());
     return {};
