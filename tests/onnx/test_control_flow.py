@@ -111,6 +111,48 @@ def test_an_if_evaluates_one_branch_on_outer_values() -> None:
     compare(model, [{"x": np.abs(random(2, 3, 4))}, {"x": -np.abs(random(3, 5, 4))}])
 
 
+def test_conditionals_in_conditionals_are_each_written_once() -> None:
+    """30 levels: written for each level around it, too, the innermost would be written a billion times."""
+
+    def value(name: str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3])
+
+    inner = helper.make_graph([helper.make_node("Relu", ["x"], ["o0"])], "inner", [], [value("o0")])
+    for level in range(30):
+        other = helper.make_graph([helper.make_node("Abs", ["x"], [f"e{level}"])], "other", [], [value(f"e{level}")])
+        made = f"o{level + 1}"
+        nodes = [
+            helper.make_node("If", ["c"], [f"i{level}"], then_branch=inner, else_branch=other),
+            helper.make_node("Add", [f"i{level}", "x"], [made]),
+        ]
+        inner = helper.make_graph(nodes, made, [], [value(made)])
+    inputs = [("x", TensorProto.FLOAT, [2, 3]), ("c", TensorProto.BOOL, [])]
+    model = model_of(list(inner.node), inputs, [("o30", TensorProto.FLOAT)])
+    compare(model, [{"x": random(1, 2, 3), "c": np.array(taken)} for taken in (True, False)])
+
+
+def test_a_loop_of_a_negative_count_runs_no_round() -> None:
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["again"]),
+            helper.make_node("Add", ["v", "x"], ["v_next"]),
+            helper.make_node("Identity", ["v_next"], ["seen"]),
+        ],
+        "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, [3])],
+        [value("again", TensorProto.BOOL, []), value("v_next", TensorProto.FLOAT, [3]),
+         value("seen", TensorProto.FLOAT, [3])],
+    )  # fmt: skip
+    model = model_of(
+        [helper.make_node("Loop", ["rounds", "", "x"], ["last", "all"], body=body)],
+        [("x", TensorProto.FLOAT, [3])],
+        [("last", TensorProto.FLOAT), ("all", TensorProto.FLOAT)],
+        [("rounds", np.array(-2, np.int64))],
+    )
+    compare(model, [{"x": random(2, 3)}])
+
+
 def test_a_loop_with_a_condition_gives_as_many_rounds_as_it_ran() -> None:
     value = helper.make_tensor_value_info
     body = helper.make_graph(

@@ -172,6 +172,12 @@ WINDOWS = [
     Case("ConvTranspose", NCHW, IMAGES, {"strides": [2, 2], "output_padding": [1, 1]}, {1: floats(4, 3, 2, 2)}),
     Case("ConvTranspose", NCHW, IMAGES, {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {1: floats(4, 3, 3, 3)}),
     Case("ConvTranspose", [(-1, 4, -1)], [[(1, 4, 9)]], {"strides": [3], "group": 2}, {1: floats(4, 2, 4)}),
+    *(
+        Case("ConvTranspose", [(1, 4, 5, 6)], [[(1, 4, 5, 6)]], {"auto_pad": pad, "strides": [2, 3],
+             "output_shape": shape, "output_padding": [1, 2]}, {1: floats(4, 3, 3, 4)}, note=f"{pad}-{shape}")
+        for pad in ("NOTSET", "SAME_UPPER", "SAME_LOWER")
+        for shape in ([9, 18], [10, 17], [12, 21])
+    ),
     Case("MaxPool", NCHW, IMAGES, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
     Case("MaxPool", NCHW, IMAGES, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1}),
     Case("MaxPool", [(-1, 4, -1)], [[(2, 4, 9)]], {"kernel_shape": [3]}),

@@ -227,7 +227,9 @@ class LoopImport
             !mNode.has(0) || (mNode.in(0).isConstant() && integersOf(mNode.in(0).constant()).at(0) == INT64_MAX);
         if (!isUnlimited)
         {
-            limitTo(scalarValue(mNode, mNode.in(0)));
+            bool const isNegative =
+                mNode.in(0).isConstant() && integersOf(mNode.in(0).constant()).at(0) < 0; // No round at all.
+            limitTo(isNegative ? scalarOf(mNode, 0) : scalarValue(mNode, mNode.in(0)));
         }
         std::vector<uint8_t> const yes{1};
         mFirstCondition = mNode.has(1) ? scalarValue(mNode, mNode.in(1))

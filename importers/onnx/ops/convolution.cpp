@@ -152,11 +152,12 @@ Outputs importConv(Node& node)
     return {convolve(node, node.in(0), node.in(1), biasOf(node))};
 }
 
-//! Extents that the transposed convolution has before any padding is cut off, less those that it shall have.
-int64_t surplus(Operands const& operands, size_t axis, int64_t in, int64_t out)
+//! Extents that the transposed convolution has before any padding is cut off, with `extra` behind them, less those that
+//! it shall have.
+int64_t surplus(Operands const& operands, size_t axis, int64_t in, int64_t extra, int64_t out)
 {
     WindowAttributes const& window = operands.window;
-    return (in - 1) * window.strides[axis] + (window.kernel[axis] - 1) * window.dilations[axis] + 1 - out;
+    return (in - 1) * window.strides[axis] + (window.kernel[axis] - 1) * window.dilations[axis] + 1 + extra - out;
 }
 
 //! Paddings from the attributes output_padding, output_shape and auto_pad.
@@ -196,17 +197,16 @@ void setTransposedPadding(Node const& node, Operands& operands)
             continue;
         }
         // With auto_pad the result is stride times as large: then the surplus does not depend on the extent.
-        int64_t const total = wanted.empty() ? surplus(operands, axis, 1, window.strides[axis])
-                                             : surplus(operands, axis, in, wanted[axis]);
+        int64_t const total = wanted.empty() ? surplus(operands, axis, 1, extra[axis], window.strides[axis])
+                                             : surplus(operands, axis, in, extra[axis], wanted[axis]);
         int64_t const less = total >= 0 ? total / 2 : 0;
         bool const upper = window.autoPad == "SAME_UPPER";
         window.padsBefore[axis] = upper ? less : total - less;
-        window.padsAfter[axis] = total - window.padsBefore[axis];
         if (window.padsBefore[axis] < 0)
         {
             window.padsBefore[axis] = 0;
-            window.padsAfter[axis] = total;
         }
+        window.padsAfter[axis] = total - window.padsBefore[axis] - extra[axis]; // Which is part of no padding.
     }
     window.autoPad = "NOTSET";
 }

@@ -291,7 +291,8 @@ Outputs importLpPool(Node& node)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
             fmt::format(
-                "LpPool of {} with p {} and ceil_mode {}", shapeText(x.shape()), power, node.intOr("ceil_mode", 0)));
+                "LpPool of {} with p {} and ceil_mode {}: it takes known channels, p of 1 or more, and no ceil_mode",
+                shapeText(x.shape()), power, node.intOr("ceil_mode", 0)));
     }
     Shape shape{channels, 1};
     shape.insert(shape.end(), kernel.begin(), kernel.end());

@@ -184,7 +184,10 @@ std::vector<LayerBase*> GraphWriter::layersFor(std::vector<Tensor const*> const&
             || mValues.contains(tensor) || !seen.insert(tensor->producer()).second)
             continue;
         found.push_back(tensor->producer());
-        if (tensor->producer()->border().loop == nullptr)
+        // What stands for an inner loop or conditional: its bodies are written with it, and ask for what they read.
+        bool const isInner = tensor->producer()->border().loop != nullptr
+            || tensor->producer()->kind() == ConditionalOutputFields::kName;
+        if (!isInner)
             open.insert(open.end(), tensor->producer()->inputs().begin(), tensor->producer()->inputs().end());
     }
     std::ranges::sort(found, {}, &LayerBase::place);
