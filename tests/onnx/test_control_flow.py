@@ -131,19 +131,25 @@ def test_conditionals_in_conditionals_are_each_written_once() -> None:
     compare(model, [{"x": random(1, 2, 3), "c": np.array(taken)} for taken in (True, False)])
 
 
-def test_a_loop_of_a_negative_count_runs_no_round() -> None:
+def rounds_of(nodes: list[onnx.NodeProto]) -> onnx.GraphProto:
+    """A loop's body: from v to v_next, which is seen; `again` says whether a round follows."""
     value = helper.make_tensor_value_info
-    body = helper.make_graph(
+    inputs = [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, [3])]
+    outputs = [
+        value("again", TensorProto.BOOL, []),
+        *(value(name, TensorProto.FLOAT, [3]) for name in ("v_next", "seen")),
+    ]
+    return helper.make_graph(nodes, "body", inputs, outputs)
+
+
+def test_a_loop_of_a_negative_count_runs_no_round() -> None:
+    body = rounds_of(
         [
             helper.make_node("Identity", ["go"], ["again"]),
             helper.make_node("Add", ["v", "x"], ["v_next"]),
             helper.make_node("Identity", ["v_next"], ["seen"]),
-        ],
-        "body",
-        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, [3])],
-        [value("again", TensorProto.BOOL, []), value("v_next", TensorProto.FLOAT, [3]),
-         value("seen", TensorProto.FLOAT, [3])],
-    )  # fmt: skip
+        ]
+    )
     model = model_of(
         [helper.make_node("Loop", ["rounds", "", "x"], ["last", "all"], body=body)],
         [("x", TensorProto.FLOAT, [3])],
@@ -154,19 +160,14 @@ def test_a_loop_of_a_negative_count_runs_no_round() -> None:
 
 
 def test_a_loop_with_a_condition_gives_as_many_rounds_as_it_ran() -> None:
-    value = helper.make_tensor_value_info
-    body = helper.make_graph(
+    body = rounds_of(
         [
             helper.make_node("Add", ["v", "x"], ["v_next"]),
             helper.make_node("ReduceMax", ["v_next"], ["most"], keepdims=0),
             helper.make_node("Less", ["most", "limit"], ["again"]),
             helper.make_node("Identity", ["v_next"], ["seen"]),
-        ],
-        "body",
-        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, [3])],
-        [value("again", TensorProto.BOOL, []), value("v_next", TensorProto.FLOAT, [3]),
-         value("seen", TensorProto.FLOAT, [3])],
-    )  # fmt: skip
+        ]
+    )
     constants = [("most", np.array(20, np.int64)), ("yes", np.array(True)), ("limit", np.array(9, np.float32))]
     model = model_of(
         [helper.make_node("Loop", ["rounds", "yes", "x"], ["last", "all"], body=body)],
