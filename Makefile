@@ -36,6 +36,7 @@ endif
 
 # What the tests of servers need: SHORT=1 leaves out Ray and the example's, and runs the faults of callers only.
 SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $(SHORT),,-ray.txt))
+SERVING_RELEASES := python/serving_distribution/constraints-test.txt
 SERVING_TESTS := "tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray
 ifdef SHORT
 SERVING_TESTS := "$(addprefix tests/serving/,$(addprefix server/test_,faults.py held.py hostile.py hostile_folders.py) \
@@ -90,9 +91,10 @@ test: build models ## Run all tests: what fails by chance runs once more and is 
 	@tools/once_more $(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
 serving-environment: program # With KServe, Ray and Triton's client: build/serving-env.
-	@cat $(SERVING) | cmp -s - $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
-	    $(BUILD)/serving-env/bin/pip install -q --no-compile $(addprefix -r ,$(SERVING)) && \
-	    cat $(SERVING) > $(BUILD)/serving-env/ready; }
+	@cat $(SERVING) $(SERVING_RELEASES) | cmp -s - $(BUILD)/serving-env/ready || { \
+	    $(PYTHON) -m venv $(BUILD)/serving-env && \
+	    $(BUILD)/serving-env/bin/pip install -q --no-compile $(addprefix -r ,$(SERVING)) -c $(SERVING_RELEASES) && \
+	    cat $(SERVING) $(SERVING_RELEASES) > $(BUILD)/serving-env/ready; }
 
 serving-test: serving-environment ## The tests of servers, Ray and KServe, in an environment of their own: SHORT=1 for faults.
 	@export PYTHONPATH=$(abspath $(BUILD))/python; for part in $(SERVING_TESTS); do \
