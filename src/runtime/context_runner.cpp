@@ -7,6 +7,17 @@
 namespace tenon
 {
 
+namespace
+{
+//! Where inputs of no elements lie that the caller keeps no memory for: kernels and plugins are given no null.
+alignas(64) std::byte sNoElements[64];
+
+bool isEmpty(nvinfer1::Dims64 const& dims)
+{
+    return std::find(dims.d, dims.d + dims.nbDims, 0) != dims.d + dims.nbDims;
+}
+} // namespace
+
 ContextRunner::ContextRunner(ContextState& state)
     : mState{state},
       mEngine{state.engine},
@@ -109,11 +120,13 @@ Result<Done> ContextRunner::takeAddresses()
     for (size_t i = 0; i < mIO.size(); ++i)
     {
         PlanIO const& io = mEngine.plan->io[i];
-        void* const address = mState.bindings.addressIn(mRequest->bindings, i);
-        mIO[i] = address;
-        mGiven[i] = 0;
+        void* address = mState.bindings.addressIn(mRequest->bindings, i);
         if (io.isInput && !mShapes.isSet(i))
             return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", io.name);
+        if (io.isInput && address == nullptr && isEmpty(mShapes.dims()[i]))
+            address = sNoElements;
+        mIO[i] = address;
+        mGiven[i] = 0;
         if (io.isInput && address == nullptr && mEngine.io[i].isRead)
             return errorOf(ErrorCode::kINVALID_STATE, "the address of input '{}' is not set", io.name);
         if (!io.isInput && address == nullptr && allocatorOf(i) == nullptr)

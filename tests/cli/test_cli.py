@@ -145,6 +145,28 @@ def test_run_writes_outputs_whose_extents_depend_on_data(tmp_path: pathlib.Path)
         np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.maximum(x, 0))
 
 
+def test_a_cache_may_be_empty(tmp_path: pathlib.Path) -> None:
+    """The first run of a decoder: no keys yet."""
+    real = TensorProto.FLOAT
+    graph = helper.make_graph(
+        [helper.make_node("Concat", ["past", "x"], ["all"], axis=0), helper.make_node("Relu", ["all"], ["y"])],
+        "cache",
+        [helper.make_tensor_value_info("past", real, ["n", 4]), helper.make_tensor_value_info("x", real, [2, 4])],
+        [helper.make_tensor_value_info("y", real, ["m", 4])],
+    )
+    model, plan = tmp_path / "cache.onnx", tmp_path / "cache.plan"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    for shapes in ("past=0x4:3x4:8x4", "past=0x4"):
+        tenon("build", model, "-o", plan, "--shapes", shapes)
+        np.save(tmp_path / "x.npy", x := np.random.default_rng(7).standard_normal((2, 4), np.float32))
+        into = tmp_path / shapes.replace(":", "_")
+        given = ("--shapes", "past=0x4")
+        tenon("run", plan, *given, "--input", f"x={tmp_path / 'x.npy'}", "--outputs", into)
+        np.testing.assert_array_equal(np.load(into / "y.npy"), np.maximum(x, 0))
+        tenon("verify", plan, *given)
+        assert json.loads(tenon("bench", plan, *given, "--seconds", 0.1, "--json").stdout)["runs"] > 0
+
+
 def test_run_takes_and_writes_bfloat16(tmp_path: pathlib.Path) -> None:
     shape, kind = ["n", 4], TensorProto.BFLOAT16
     values = [helper.make_tensor_value_info(name, kind, shape) for name in ("x", "y")]

@@ -157,6 +157,22 @@ TEST(Run, S1_anInputThatNothingReadsNeedsNoAddress)
     EXPECT_EQ(out.read()[0], memory.read()[0] * 3.0F);
 }
 
+TEST(Run, S1_anInputOfNoElementsNeedsNoAddress)
+{
+    auto plan = pointwiseNetwork();
+    for (PlanProfileInput& input : plan->profiles[0].inputs)
+        input.min.d[0] = 0;
+    auto const context = contextOf(engineOf(plan));
+    DeviceArray<float> const out{4};
+    EXPECT_OK(context->setTensorAddress("out", out.data()));
+    EXPECT_OK(context->setInputShape("x", dimsOf({0, 4})));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_OK(context->setInputShape("x", dimsOf({1, 4})));
+    auto const refused = context->enqueue(nullptr);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("address of input 'x'"), std::string::npos) << refused.error().message;
+}
+
 TEST(Run, S7_executeTakesPointersInIndexOrder)
 {
     auto const engine = engineOf(pointwiseNetwork());

@@ -32,11 +32,6 @@ Dims parseDims(std::string const& text)
     return dims;
 }
 
-bool isEmpty(Dims const& dims)
-{
-    return std::find(dims.d, dims.d + dims.nbDims, 0) != dims.d + dims.nbDims;
-}
-
 std::vector<std::string> split(std::string const& text, char separator)
 {
     std::vector<std::string> parts{""};
@@ -66,9 +61,6 @@ Shapes parseShapes(std::vector<std::string> const& texts)
                     + " shapes; give one, or three as min:opt:max");
             ShapeRange const range{
                 parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
-            if (isEmpty(range.opt))
-                throw std::invalid_argument(
-                    "'" + piece + "': an extent of 0 leaves nothing to compute; only MIN may have one");
             shapes[piece.substr(0, equals)] = range;
         }
     return shapes;
