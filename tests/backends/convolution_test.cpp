@@ -116,6 +116,17 @@ TEST(CpuConvolution, windows)
     expectForm({{2, 9, 3, 75}, 24, {1, 3}, 1, {1, 1}, {1, 2}, {0, 1}, {0, 0}});
 }
 
+//! Long enough for shares in pieces: by rows, which begin and end within lines of the image and within images, and by
+//! columns (GemmShare.everyPanelOfEveryRowBelongsToOnePiece).
+TEST(CpuConvolution, windowsInPieces)
+{
+    Tolerance const ofLongSums{4e-5, 1e-4}; // Of hundreds of products, which cancel in some places.
+    for (Form const& form : {Form{{1, 10, 65, 67}, 32, {5, 5}, 1, {1, 1}, {1, 1}, {2, 2}, {2, 2}},
+             Form{{2, 32, 77, 79}, 31, {3, 3}, 1, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+             Form{{1, 64, 9, 9}, 512, {3, 3}, 1, {1, 1}, {2, 2}, {2, 2}, {2, 2}}})
+        expectKernels(layerOf(form), operandsOf(form), "rows", ofLongSums);
+}
+
 //! In float16 and bfloat16 these become floats by parts of a depth that ends within a tap, by rows of which there are
 //! several passes, and by columns whose sums do not all wait at once.
 TEST(CpuConvolution, partsOfTheDepth)

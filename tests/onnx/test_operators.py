@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from running import LOGGER, Refused, check_equal, plan_of, run
 
 FLOAT, INT64, INT32, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
+UINT8 = TensorProto.UINT8
 
 
 @dataclasses.dataclass
@@ -288,6 +289,11 @@ PICKS = [
     Case("TopK", [(-1, 9)], [[(3, 9)]], {"largest": 0, "axis": -1}, {1: ints(4)}, outputs=2),
     Case("ArgMax", [(-1, 9)], [[(3, 9)]], {"axis": 1, "keepdims": 0}),
     Case("ArgMin", [(4, -1)], [[(4, 3)]], {"axis": 0}),
+    *(
+        Case(op, [(-1, 300)], [[(3, 300)]], {"axis": 1, "keepdims": 0}, types=[UINT8], low=0, high=255, note="uint8")
+        for op in ("ArgMax", "ArgMin")
+    ),
+    Case("TopK", [(-1, 300)], [[(3, 300)]], {}, {1: ints(9)}, types=[UINT8], low=0, high=255, note="uint8", outputs=2),
     Case("CumSum", [(-1, 5)], [[(3, 5)]], {}, {1: ints(1)[0]}),
     Case("CumSum", [(-1, 5)], [[(3, 5)]], {"exclusive": 1, "reverse": 1}, {1: ints(0)[0]}),
     Case(

@@ -16,7 +16,7 @@ LEAST = {"uint8": 0, "int8": -128, "float": -np.inf}
 
 
 def first_maxima(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of windows of 3 x 3 with padding 1 all around; the first one of equals, in x as a whole."""
+    """Of windows of 3 x 3 with padding 1 all around; the first one of equals, in x as a whole; a NaN is above all."""
     values, places = np.empty_like(x), np.empty(x.shape, np.int64)
     for n, c, h, w in np.ndindex(x.shape):
         found = [
@@ -24,7 +24,7 @@ def first_maxima(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             for i in range(max(h - 1, 0), min(h + 2, x.shape[2]))
             for j in range(max(w - 1, 0), min(w + 2, x.shape[3]))
         ]
-        best = max(found, key=lambda at: x[at])
+        best = max(found, key=lambda at: (np.isnan(x[at]), np.nan_to_num(x[at])))
         values[n, c, h, w], places[n, c, h, w] = x[best], np.ravel_multi_index(best, x.shape)
     return values, places
 
@@ -38,6 +38,17 @@ def test_indices_are_those_of_elements_where_all_are_the_least(type_: str) -> No
     feed = {"x": x}
     (found,) = run(plan_of(model, [feed]), [feed])
     values, places = first_maxima(x)
+    np.testing.assert_array_equal(found["y"], values)
+    np.testing.assert_array_equal(found["at"], places)
+
+
+def test_indices_are_those_of_the_first_nan() -> None:
+    model = parser.parse_model(POOL.format(type="float"))
+    random = np.random.default_rng(5)
+    x = np.where(random.random((1, 2, 5, 4)) < 0.2, np.nan, random.standard_normal((1, 2, 5, 4))).astype(np.float32)
+    (found,) = run(plan_of(model, [{"x": x}]), [{"x": x}])
+    values, places = first_maxima(x)
+    assert 0 < np.isnan(values).sum() < values.size
     np.testing.assert_array_equal(found["y"], values)
     np.testing.assert_array_equal(found["at"], places)
 

@@ -10,9 +10,16 @@ namespace
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::TopKOperation;
 
+//! What the layer can search: it knows no uint8.
+Value searchable(Node& node, Value const& x)
+{
+    return x.type() == DataType::kUINT8 ? node.cast(x, DataType::kINT32) : x;
+}
+
 Outputs importTopK(Node& node)
 {
-    Value const x = node.in(0);
+    DataType const type = node.in(0).type();
+    Value const x = searchable(node, node.in(0));
     int32_t const axis = node.axis(node.intOr("axis", -1), x.rank());
     if (node.intOr("sorted", 1) == 0)
     {
@@ -38,7 +45,7 @@ Outputs importTopK(Node& node)
     {
         layer->setInput(1, *count);
     }
-    return {layer->getOutput(0), layer->getOutput(1)};
+    return {node.cast(layer->getOutput(0), type), layer->getOutput(1)};
 }
 
 //! Where ties count from the end, the search runs backwards.
@@ -54,7 +61,7 @@ Value reversed(Node& node, Value const& x, int32_t axis)
 
 Outputs importArg(Node& node)
 {
-    Value const x = node.in(0);
+    Value const x = searchable(node, node.in(0));
     int32_t const axis = node.axis(node.intOr("axis", 0), x.rank());
     bool const isLast = node.intOr("select_last_index", 0) != 0;
     auto const operation = node.op() == "ArgMax" ? TopKOperation::kMAX : TopKOperation::kMIN;

@@ -203,6 +203,20 @@ Value numberInChannel(Node& node, Grid const& grid, Shape const& place, bool byC
     });
 }
 
+//! Whether `tap` takes the place of `best`. A NaN is above all numbers, as in the values, and the first of them stays.
+Value isAbove(Node& node, Value const& tap, Value const& best)
+{
+    using nvinfer1::UnaryOperation;
+    Value const isGreater = node.binary(tap, best, ElementWiseOperation::kGREATER);
+    if (!isFloating(tap.type()))
+    {
+        return isGreater;
+    }
+    Value const isNumber = node.unary(node.unary(best, UnaryOperation::kISNAN), UnaryOperation::kNOT);
+    Value const isFirstNan = node.binary(node.unary(tap, UnaryOperation::kISNAN), isNumber, ElementWiseOperation::kAND);
+    return node.binary(isGreater, isFirstNan, ElementWiseOperation::kOR);
+}
+
 double leastOf(DataType type)
 {
     switch (type)
@@ -237,8 +251,7 @@ Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
             {
                 Value const isFirst = node.binary(
                     node.unary(isKeptInside, nvinfer1::UnaryOperation::kNOT), isInside, ElementWiseOperation::kAND);
-                Value const isBetter = node.binary(
-                    node.binary(tap, best, ElementWiseOperation::kGREATER), isFirst, ElementWiseOperation::kOR);
+                Value const isBetter = node.binary(isAbove(node, tap, best), isFirst, ElementWiseOperation::kOR);
                 index = node.select(isBetter, here, index);
                 isKeptInside = node.binary(isKeptInside, isInside, ElementWiseOperation::kOR);
             }
