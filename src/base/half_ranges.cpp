@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-// As multiplyAdd has it: the loader picks the widest clone that the machine runs.
+// The loader picks the widest clone that the machine runs.
 #if defined(__SANITIZE_THREAD__) // Choosing a clone would run before the sanitizer is ready.
 #define TENON_RANGE_CLONES
 #else

@@ -10,67 +10,100 @@ namespace tenon
 
 namespace
 {
-constexpr int64_t kRows{6};
-constexpr int64_t kColumns{16};
-constexpr int64_t kDepth{512}; // A block of b stays in the first cache.
+constexpr int64_t kDepth{512}; // A strip of b stays in the second cache.
 
-//! Eight doubles, at any address: the compiler cuts it into what the machine has.
-typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
-
-template <int64_t Rows>
-inline __attribute__((always_inline)) void block(
-    double* c, double const* a, double const* b, int64_t depth, int64_t k, int64_t n)
+//! Columns of c, and what lies at their left and right.
+struct Strip
 {
-    Eight sums[Rows][2]{};
-    for (int64_t p = 0; p < depth; ++p)
-    {
-        Eight const left = *reinterpret_cast<Eight const*>(b + p * n);
-        Eight const right = *reinterpret_cast<Eight const*>(b + p * n + 8);
-        for (int64_t i = 0; i < Rows; ++i)
-        {
-            sums[i][0] += a[i * k + p] * left;
-            sums[i][1] += a[i * k + p] * right;
-        }
-    }
-    for (int64_t i = 0; i < Rows; ++i)
-        for (int64_t half = 0; half < 2; ++half)
-            *reinterpret_cast<Eight*>(c + i * n + half * 8) += sums[i][half];
+    double* c;
+    double const* a;
+    double const* b;
+    int64_t rows;    //!< Of a and c.
+    int64_t depth;   //!< Columns of a, rows of b.
+    int64_t k;       //!< Between rows of a.
+    int64_t n;       //!< Between rows of b and c.
+    int64_t columns; //!< Of b and c.
+};
+
+//! As many doubles as a register of the machine holds, at any address. A wider vector would be taken apart, in memory.
+template <int64_t width>
+struct Doubles
+{
+    typedef double Vector __attribute__((vector_size(width * sizeof(double)), aligned(8), may_alias));
+};
+
+//! `rows` rows by `vectors` vectors: as many sums as registers hold beside what they are made of.
+template <int64_t width, int64_t vectors, int64_t rows>
+inline __attribute__((always_inline)) void addBlock(Strip const& strip, double* c, double const* a, double const* b)
+{
+    using Vector = typename Doubles<width>::Vector;
+    Vector sums[rows][vectors]{};
+    for (int64_t p = 0; p < strip.depth; ++p)
+        for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < vectors; ++j)
+                sums[i][j] += a[i * strip.k + p] * *reinterpret_cast<Vector const*>(b + p * strip.n + j * width);
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < vectors; ++j)
+            *reinterpret_cast<Vector*>(c + i * strip.n + j * width) += sums[i][j];
 }
 
-inline __attribute__((always_inline)) void edge(
-    double* c, double const* a, double const* b, int64_t depth, int64_t n, int64_t columns)
+//! All rows of as many columns as the vectors have.
+template <int64_t width, int64_t vectors, int64_t rows>
+inline __attribute__((always_inline)) void addVectors(Strip const& strip, int64_t column)
 {
-    for (int64_t p = 0; p < depth; ++p)
-        for (int64_t j = 0; j < columns; ++j)
-            c[j] += a[p] * b[p * n + j];
+    int64_t i{0};
+    for (; i + rows <= strip.rows; i += rows)
+        addBlock<width, vectors, rows>(strip, strip.c + i * strip.n + column, strip.a + i * strip.k, strip.b + column);
+    for (; i < strip.rows; ++i)
+        addBlock<width, vectors, 1>(strip, strip.c + i * strip.n + column, strip.a + i * strip.k, strip.b + column);
+}
+
+template <int64_t width, int64_t vectors, int64_t rows>
+inline __attribute__((always_inline)) void add(Strip const& strip)
+{
+    int64_t column{0};
+    for (; column + vectors * width <= strip.columns; column += vectors * width)
+        addVectors<width, vectors, rows>(strip, column);
+    for (; column + width <= strip.columns; column += width)
+        addVectors<width, 1, rows>(strip, column);
+    for (int64_t i = 0; i < strip.rows && column < strip.columns; ++i)
+        for (int64_t p = 0; p < strip.depth; ++p)
+            for (int64_t j = column; j < strip.columns; ++j)
+                strip.c[i * strip.n + j] += strip.a[i * strip.k + p] * strip.b[p * strip.n + j];
+}
+
+__attribute__((target("arch=x86-64-v4"), optimize("O3"))) void addBy512Bits(Strip const& strip)
+{
+    add<8, 2, 6>(strip);
+}
+
+__attribute__((target("arch=x86-64-v3"), optimize("O3"))) void addBy256Bits(Strip const& strip)
+{
+    add<4, 3, 4>(strip);
+}
+
+void addBy128Bits(Strip const& strip)
+{
+    add<2, 2, 4>(strip);
+}
+
+auto addOfThisMachine() noexcept
+{
+    return __builtin_cpu_supports("x86-64-v4") != 0 ? addBy512Bits
+        : __builtin_cpu_supports("x86-64-v3") != 0  ? addBy256Bits
+                                                    : addBy128Bits;
 }
 } // namespace
 
-// The loader picks the widest clone that the machine runs. Nothing is thrown through one: the compiler gives clones
-// with options of their own no way for exceptions.
-#if !defined(__SANITIZE_THREAD__) // Choosing a clone would run before the sanitizer is ready.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
-#endif
-static void
-addColumns(
-    double* c, double const* a, double const* right, int64_t m, int64_t depth, int64_t k, int64_t n, int64_t columns)
-{
-    int64_t i{0};
-    for (; columns == kColumns && i + kRows <= m; i += kRows)
-        block<kRows>(c + i * n, a + i * k, right, depth, k, n);
-    for (; columns == kColumns && i < m; ++i)
-        block<1>(c + i * n, a + i * k, right, depth, k, n);
-    for (; i < m; ++i)
-        edge(c + i * n, a + i * k, right, depth, n, columns);
-}
-
 void multiplyAdd(double* c, double const* a, double const* b, int64_t m, int64_t k, int64_t n)
 {
+    static auto const addStrip = addOfThisMachine();
+    constexpr int64_t kColumns{48};
     for (int64_t p = 0; p < k; p += kDepth)
         for (int64_t j = 0; j < n; j += kColumns)
         {
             cancellationPoint();
-            addColumns(c + j, a + p, b + p * n + j, m, std::min(kDepth, k - p), k, n, std::min(kColumns, n - j));
+            addStrip({c + j, a + p, b + p * n + j, m, std::min(kDepth, k - p), k, n, std::min(kColumns, n - j)});
         }
 }
 
