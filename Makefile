@@ -77,6 +77,9 @@ build: configure ## Build all of that and the tests.
 	@$(NINJA) -C $(BUILD)
 	@tools/link_python $(BUILD)
 
+# What is tried and measured here is the CPU; `make cuda-test` tries the GPU.
+test soak sanitize sanitize-threads random fuzz serving-test bench bench-%: export TENON_DEVICE ?= cpu
+
 docs: program ## Make the documentation a folder of pages (build/docs/site/index.html).
 	@$(PYTHON) tools/docs_site $(BUILD)
 

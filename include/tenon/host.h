@@ -40,6 +40,11 @@ extern "C"
     //! next call.
     TENON_CALL char const* tenonHostProblem(void) TENON_NOEXCEPT;
 
+    //! What this program calls as the CUDA runtime is made of the calls below, for the rest of the process: engines work
+    //! on the host, also where there is a GPU, unless TENON_DEVICE names another device. libtenon_hostrt.so says so when
+    //! it is loaded.
+    TENON_CALL void tenonHostAnswersCudaCalls(void) TENON_NOEXCEPT;
+
     //! \name Streams
     //! A stream does its work in order, in a thread of its own. Handles 0 and 1 stand for the caller's thread, which
     //! first waits for all streams that are blocking; 2 is a stream of each thread's own.

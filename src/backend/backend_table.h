@@ -14,6 +14,7 @@ struct BackendEntry
 {
     std::string_view name;     //!< Kind of its devices: "cpu". The second one is named "cpu:1".
     bool isOnlyByName{false};  //!< Never taken unless TENON_DEVICE names it.
+    bool hasOwnMemory{false};  //!< Not the host's: what programs hand over must be of the device.
     bool choosesByTime{false}; //!< Unless told otherwise, builds measure their tactics rather than estimate them.
     //! How many of its devices can be used, at least one; an error that says why there is none.
     Result<int32_t> (*probe)();
@@ -32,6 +33,8 @@ struct BackendEntry
     //! The library, and its release, among whose kernels a kernel of a program chooses by position; empty: none. Null:
     //! there are none.
     std::string (*libraryOf)(std::string_view kernel){nullptr};
+    //! Which of its devices the calling thread is at, by calls of the program's own; null: always the first.
+    int32_t (*current)(){nullptr};
 };
 
 //! In order of preference. Defined beside the backends.

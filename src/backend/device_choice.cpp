@@ -2,6 +2,7 @@
 #include "backend/device_choice.h"
 
 #include "base/knobs.h"
+#include "device/host/host_device.h"
 
 #include <charconv>
 
@@ -70,7 +71,8 @@ std::string deviceName(BackendEntry const& backend, int32_t index)
     return index == 0 ? std::string{backend.name} : fmt::format("{}:{}", backend.name, index);
 }
 
-Result<DeviceChoice> chooseDevice(std::span<BackendEntry const> backends, std::optional<std::string> const& wanted)
+Result<DeviceChoice> chooseDevice(
+    std::span<BackendEntry const> backends, std::optional<std::string> const& wanted, bool isHostsProgram)
 {
     if (wanted)
         return chooseByName(backends, *wanted);
@@ -79,9 +81,17 @@ Result<DeviceChoice> chooseDevice(std::span<BackendEntry const> backends, std::o
     {
         if (entry.isOnlyByName)
             continue;
+        if (isHostsProgram && entry.hasOwnMemory)
+        {
+            unusable += fmt::format("; not {}: the host answers this program's CUDA calls", entry.name);
+            continue;
+        }
         Result<int32_t> const count = entry.probe();
         if (count)
-            return chosen(entry, 0, "TENON_DEVICE is not set" + unusable);
+        {
+            int32_t const current = entry.current != nullptr ? entry.current() : 0;
+            return chosen(entry, current < *count ? current : 0, "TENON_DEVICE is not set" + unusable);
+        }
         unusable += fmt::format("; not {}: {}", entry.name, count.error().message);
     }
     return errorOf(ErrorCode::kUNSUPPORTED_STATE, "no device can be used{}", unusable);
@@ -89,7 +99,7 @@ Result<DeviceChoice> chooseDevice(std::span<BackendEntry const> backends, std::o
 
 Result<DeviceChoice> chooseDevice()
 {
-    return chooseDevice(allBackends(), knobText(Knob::kDevice));
+    return chooseDevice(allBackends(), knobText(Knob::kDevice), host::answersCudaCalls());
 }
 
 std::string describe(DeviceChoice const& choice)

@@ -29,10 +29,13 @@ struct DeviceChoice
     }
 };
 
-//! By TENON_DEVICE, else the best that is usable. The error names the knob and what can be had.
+//! By TENON_DEVICE, else the best that is usable: of GPUs the one that the calling thread is at, and none where the
+//! program's CUDA calls are answered by the host. The error names the knob and what can be had.
 Result<DeviceChoice> chooseDevice();
-//! The same among given backends; `wanted` is the value of TENON_DEVICE: a kind, or kind:index.
-Result<DeviceChoice> chooseDevice(std::span<BackendEntry const> backends, std::optional<std::string> const& wanted);
+//! The same among given backends; `wanted` is the value of TENON_DEVICE: a kind, or kind:index. `isHostsProgram`: only
+//! those that work in the host's memory come without being named.
+Result<DeviceChoice> chooseDevice(
+    std::span<BackendEntry const> backends, std::optional<std::string> const& wanted, bool isHostsProgram = false);
 //! The sentence for the log: name, model, reason.
 std::string describe(DeviceChoice const& choice);
 

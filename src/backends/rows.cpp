@@ -77,6 +77,18 @@ Device& cudaWithKernels(int32_t index)
 std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
 {
     return {
+        BackendEntry{.name = "cuda",
+            .hasOwnMemory = true,
+            .choosesByTime = true,
+            .probe = probeCuda,
+            .backend = cudaWithHost,
+            .target = cudaTarget,
+            .device = devices.cuda,
+            .unpack = unpackCudaWeight,
+            .portableTarget = cudaPortableTarget,
+            .libraries = cudaLibraries,
+            .libraryOf = cudaLibraryOf,
+            .current = currentCuda},
         BackendEntry{.name = "cpu",
             .probe = probeCpu,
             .backend = cpuWithReference,
@@ -90,17 +102,6 @@ std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
             .target = [](int32_t) { return refTarget(); },
             .device = devices.ref,
             .unpack = refusePacking},
-        BackendEntry{.name = "cuda",
-            .isOnlyByName = true, // Until it has run on a GPU.
-            .choosesByTime = true,
-            .probe = probeCuda,
-            .backend = cudaWithHost,
-            .target = cudaTarget,
-            .device = devices.cuda,
-            .unpack = unpackCudaWeight,
-            .portableTarget = cudaPortableTarget,
-            .libraries = cudaLibraries,
-            .libraryOf = cudaLibraryOf},
     };
 }
 

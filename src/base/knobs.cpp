@@ -14,10 +14,9 @@ namespace tenon
 namespace
 {
 constexpr std::array kKnobs{
-    KnobInfo{Knob::kDevice, "TENON_DEVICE", "text", "cpu",
+    KnobInfo{Knob::kDevice, "TENON_DEVICE", "text", "cuda where a GPU can be used, else cpu",
         "Device of builders and runtimes made from now on: a kind, such as cpu or cuda, or kind:N for one of several, "
-        "from "
-        "0."},
+        "from 0."},
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
     KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "1000",

@@ -74,6 +74,30 @@ TEST(DeviceChoice, takesTheFirstUsableKindAndSaysWhyNotTheOthers)
     EXPECT_EQ(none, "no device can be used; not fast: libfast.so.1 is not there");
 }
 
+TEST(DeviceChoice, whereNoneIsNamedItIsTheOneThatTheThreadIsAt)
+{
+    std::array backends{entry("fast", two), entry("slow", two)};
+    for (auto const& [current, index] :
+        {std::pair{+[] { return 1; }, 1}, {+[] { return 0; }, 0}, {+[] { return 2; }, 0}})
+    {
+        backends[0].current = current;
+        EXPECT_EQ(chooseDevice(backends, std::nullopt)->index, index);
+        EXPECT_EQ(chooseDevice(backends, "fast")->index, 0) << "a kind is its first";
+    }
+}
+
+TEST(DeviceChoice, aProgramOfTheHostsComesToNoOtherMemoryUnlessItIsNamed)
+{
+    std::array backends{entry("fast", two), entry("slow", two)};
+    backends[0].hasOwnMemory = true;
+    EXPECT_EQ(chooseDevice(backends, std::nullopt)->name(), "fast");
+    Result<DeviceChoice> const choice = chooseDevice(backends, std::nullopt, true);
+    ASSERT_TRUE(choice) << choice.error().message;
+    EXPECT_EQ(choice->name(), "slow");
+    EXPECT_EQ(choice->reason, "TENON_DEVICE is not set; not fast: the host answers this program's CUDA calls");
+    EXPECT_EQ(chooseDevice(backends, "fast:1", true)->name(), "fast:1");
+}
+
 TEST(DeviceChoice, aKindIsItsFirstDeviceAndANumberIsOneOfThem)
 {
     std::array const backends{entry("slow", two), entry("fast", two, true)};

@@ -1,6 +1,6 @@
 // Chains of steps by lines: the same results as step by step, whatever windows, images, heights and lanes there are.
-#include "backend/backend_table.h"
 #include "backends/cpu/line_chain.h"
+#include "backends/rows.h"
 
 #include <gtest/gtest.h>
 
@@ -156,7 +156,7 @@ class Steps
         StepObserver const observer = [](Launch const&, double) { return true; };
         options.observer = byChains ? nullptr : &observer;
         RunFailure failure;
-        EXPECT_TRUE(allBackends().front().device(0).run(launches, options, failure));
+        EXPECT_TRUE(cpuWithKernels().run(launches, options, failure));
         return mTensors.back();
     }
     Tensor const& tensor(size_t i) const

@@ -1,6 +1,6 @@
 // Streams of a run on the CPU: groups of lanes, fences, failures. The kernels here would race without fences.
-#include "backend/backend_table.h"
 #include "backends/cpu/side_by_side.h"
+#include "backends/rows.h"
 #include "base/team.h"
 #include "device/host/host_kernel.h"
 
@@ -109,7 +109,7 @@ class Steps
         options.mayContinue = mayContinue;
         options.observer = observer;
         failure = {};
-        return allBackends().front().device(0).run(mLaunches, options, failure);
+        return cpuWithKernels().run(mLaunches, options, failure);
     }
 
     //! How often the run asked whether lanes have to meet.
@@ -601,7 +601,7 @@ class Overtaken
     {
         steps.add(0, [this, comes](Lane const& lane) -> Result<Done> {
             Result<Done> const done = mMeeting.of(lane.index)(lane);
-            int32_t const budget = std::max(2, allBackends().front().device(0).hostThreads());
+            int32_t const budget = std::max(2, cpuWithKernels().hostThreads());
             if (comes && lane.index == 0)
                 mOther.emplace(budget - 1, 3 * budget, SpinTime{0});
             return done;
@@ -673,7 +673,7 @@ TEST(TeamRun, aRunAsksOnceWhoMayLeave)
 //! wake it. Rounds are so short here that sleepers are left alone otherwise.
 TEST(TeamRun, whoLeavesWakesTheOthers)
 {
-    int32_t const budget = std::max(2, allBackends().front().device(0).hostThreads());
+    int32_t const budget = std::max(2, cpuWithKernels().hostThreads());
     std::thread::id const caller = std::this_thread::get_id();
     for (int32_t i = 0; i < 50; ++i)
     {

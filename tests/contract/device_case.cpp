@@ -36,16 +36,25 @@ Result<void*> endHostCapture(void* stream)
     return executable;
 }
 
-template <size_t entry>
-Device& plainDevice()
+BackendEntry const& entryOf(std::string_view name)
 {
-    return allBackends()[entry].device(0);
+    return *std::ranges::find(allBackends(), name, &BackendEntry::name);
 }
 
-template <size_t entry>
-Device& guardedDevice()
+Device& cpu()
 {
-    static GuardedDevice device{plainDevice<entry>()};
+    return entryOf("cpu").device(0);
+}
+
+Device& ref()
+{
+    return entryOf("ref").device(0);
+}
+
+template <Device& (*plain)()>
+Device& guarded()
+{
+    static GuardedDevice device{plain()};
     return device;
 }
 
@@ -59,12 +68,11 @@ DeviceCase hostCase(std::string name, BackendEntry const* backend, Device& (*dev
 std::vector<DeviceCase> const& deviceCases()
 {
     static std::vector<DeviceCase> const cases = [] {
-        auto const all = allBackends();
         std::vector<DeviceCase> list;
-        list.push_back(hostCase("cpu", &all[0], plainDevice<0>));
-        list.push_back(hostCase("ref", &all[1], plainDevice<1>));
-        list.push_back(hostCase("guarded_cpu", &all[0], guardedDevice<0>));
-        list.push_back(hostCase("guarded_ref", &all[1], guardedDevice<1>));
+        list.push_back(hostCase("cpu", &entryOf("cpu"), cpu));
+        list.push_back(hostCase("ref", &entryOf("ref"), ref));
+        list.push_back(hostCase("guarded_cpu", &entryOf("cpu"), guarded<cpu>));
+        list.push_back(hostCase("guarded_ref", &entryOf("ref"), guarded<ref>));
         std::ranges::move(cudaCases(), std::back_inserter(list));
         return list;
     }();

@@ -93,6 +93,7 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuDeviceTotalMem_v2);
     TENON_EXPECT_CALL(cuDevicePrimaryCtxRetain);
     TENON_EXPECT_CALL(cuCtxGetCurrent);
+    TENON_EXPECT_CALL(cuCtxGetDevice);
     TENON_EXPECT_CALL(cuCtxPushCurrent_v2);
     TENON_EXPECT_CALL(cuCtxPopCurrent_v2);
     TENON_EXPECT_CALL(cuMemAlloc_v2);

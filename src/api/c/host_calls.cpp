@@ -2,6 +2,7 @@
 #include "api/c/host_status.h"
 #include "base/thread_text.h"
 #include "device/host/events.h"
+#include "device/host/host_device.h"
 #include "device/host/streams.h"
 
 #include <memory>
@@ -149,6 +150,11 @@ TenonHostStatus tenonHostQueryStream(void* stream) noexcept
 TenonHostStatus tenonHostSynchronizeAll() noexcept
 {
     return hostCall(TENON_HOST_FAILED, [] { return host::synchronizeAll(); });
+}
+
+void tenonHostAnswersCudaCalls() noexcept
+{
+    host::answerCudaCalls();
 }
 
 void tenonHostDrainAll() noexcept

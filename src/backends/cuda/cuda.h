@@ -15,6 +15,8 @@ namespace tenon
 Backend cudaBackend();
 //! How many GPUs can be used; an error that says what is missing.
 Result<int32_t> probeCuda();
+//! The GPU whose context is current in the calling thread, as after cudaSetDevice(); the first where none is.
+int32_t currentCuda();
 //! What plans for a GPU are made for, as its driver describes it.
 Target cudaTarget(int32_t index);
 //! The same for programs that all GPUs of compute capability 8.0 and newer run.

@@ -54,6 +54,20 @@ Result<int32_t> probeCuda()
     return count;
 }
 
+int32_t currentCuda()
+{
+    Result<cuda::DriverApi const*> const api = cuda::driver();
+    int count{0};
+    int current{0};
+    if (!api || (*api)->cuCtxGetDevice(&current) != cuda::kSuccess
+        || (*api)->cuDeviceGetCount(&count) != cuda::kSuccess)
+        return 0;
+    for (int32_t ordinal = 0; ordinal < count; ++ordinal)
+        if (int device{0}; (*api)->cuDeviceGet(&device, ordinal) == cuda::kSuccess && device == current)
+            return ordinal;
+    return 0;
+}
+
 std::string cudaLibraries()
 {
     std::string files;

@@ -153,6 +153,7 @@ struct LaunchConfig //!< CUlaunchConfig
     FUNCTION(cuDeviceTotalMem_v2, (size_t * bytes, int device))                                                        \
     FUNCTION(cuDevicePrimaryCtxRetain, (void** context, int device))                                                   \
     FUNCTION(cuCtxGetCurrent, (void** context))                                                                        \
+    FUNCTION(cuCtxGetDevice, (int* device))                                                                            \
     FUNCTION(cuCtxPushCurrent_v2, (void* context))                                                                     \
     FUNCTION(cuCtxPopCurrent_v2, (void** context))                                                                     \
     FUNCTION(cuMemAlloc_v2, (Address * address, size_t bytes))                                                         \

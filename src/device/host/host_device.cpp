@@ -256,4 +256,22 @@ Result<RunEnd> runInStream(void* stream, ContinueCheck const* mayContinue,
     return RunEnd::kDone;
 }
 
+namespace host
+{
+namespace
+{
+std::atomic<bool> sAnswersCudaCalls{false};
+}
+
+void answerCudaCalls() noexcept
+{
+    sAnswersCudaCalls.store(true, std::memory_order_relaxed);
+}
+
+bool answersCudaCalls() noexcept
+{
+    return sAnswersCudaCalls.load(std::memory_order_relaxed);
+}
+} // namespace host
+
 } // namespace tenon

@@ -62,4 +62,11 @@ class HostDevice : public Device
 Result<RunEnd> runInStream(void* stream, ContinueCheck const* mayContinue,
     std::function<Result<Done>(ContinueCheck const* mayContinue)> const& work);
 
+namespace host
+{
+//! From now on what this program takes for the CUDA runtime is the host: its streams and memory are no GPU's.
+void answerCudaCalls() noexcept;
+bool answersCudaCalls() noexcept;
+} // namespace host
+
 } // namespace tenon

@@ -272,6 +272,15 @@ TENON_FAKE_CUDA int cuCtxGetCurrent(void** context)
     return kSuccess;
 }
 
+TENON_FAKE_CUDA int cuCtxGetDevice(int* device)
+{
+    TENON_FAKE_ENTER_ALONE(cuCtxGetDevice);
+    if (current() == nullptr)
+        return kInvalidContext;
+    *device = current()->ordinal;
+    return kSuccess;
+}
+
 TENON_FAKE_CUDA int cuCtxPushCurrent_v2(void* context)
 {
     TENON_FAKE_ENTER_ALONE(cuCtxPushCurrent_v2);

@@ -57,6 +57,8 @@ class Pool:
             raise ValueError(f"contexts is {contexts}, but at most {_MOST_CONTEXTS} are")
         if not 0 <= max_wait <= threading.TIMEOUT_MAX:
             raise ValueError(f"max_wait is {max_wait}, but must be a number of seconds")
+        if hasattr(tenon.DeviceArray(engine, (1,), np.uint8), "__cuda_array_interface__"):
+            raise ValueError("the engine is on a GPU, but requests and answers are arrays: set TENON_DEVICE=cpu")
         self.engine = engine
         self.inputs, self.outputs = (
             ports_of(engine, mode) for mode in (tenon.TensorIOMode.INPUT, tenon.TensorIOMode.OUTPUT)

@@ -13,6 +13,11 @@ Result<int32_t> probeCuda()
         "them");
 }
 
+int32_t currentCuda()
+{
+    return 0;
+}
+
 Backend cudaBackend()
 {
     return {"cuda", {}};
