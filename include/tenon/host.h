@@ -40,9 +40,9 @@ extern "C"
     //! next call.
     TENON_CALL char const* tenonHostProblem(void) TENON_NOEXCEPT;
 
-    //! What this program calls as the CUDA runtime is made of the calls below, for the rest of the process: engines work
-    //! on the host, also where there is a GPU, unless TENON_DEVICE names another device. libtenon_hostrt.so says so when
-    //! it is loaded.
+    //! What this program calls as the CUDA runtime is made of the calls below, for the rest of the process: engines
+    //! work on the host, also where there is a GPU, unless TENON_DEVICE names another device. libtenon_hostrt.so says
+    //! so when it is loaded.
     TENON_CALL void tenonHostAnswersCudaCalls(void) TENON_NOEXCEPT;
 
     //! \name Streams
