@@ -127,14 +127,16 @@ Outputs importCelu(Node& node)
 //! x + bias below −lambd, x − bias above lambd, else 0.
 Outputs importShrink(Node& node)
 {
-    Value const x = node.in(0);
+    DataType const type = node.in(0).type();
+    Value const x = isFloating(type) ? node.in(0) : node.cast(node.in(0), DataType::kFLOAT); // The bias is a fraction.
     float const limit = node.floatOr("lambd", 0.5F);
     Value const bias = node.scalar(node.floatOr("bias", 0.0F), x.type());
     Value const isLow = node.binary(x, node.scalar(-limit, x.type()), ElementWiseOperation::kLESS);
     Value const isHigh = node.binary(x, node.scalar(limit, x.type()), ElementWiseOperation::kGREATER);
     Value const low = node.binary(x, bias, ElementWiseOperation::kSUM);
     Value const high = node.binary(x, bias, ElementWiseOperation::kSUB);
-    return {node.select(isLow, low, node.select(isHigh, high, node.scalar(0.0, x.type())))};
+    Value const shrunk = node.select(isLow, low, node.select(isHigh, high, node.scalar(0.0, x.type())));
+    return {node.cast(shrunk, type)};
 }
 
 //! x less its peak, so that exp() stays finite, less the logarithm of the sum.

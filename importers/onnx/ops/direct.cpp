@@ -91,7 +91,13 @@ auto const& rowOf(Table const& table, std::string_view op)
 
 Outputs importUnary(Node& node)
 {
-    return {node.unary(node.in(0), rowOf(kUnary, node.op()).operation)};
+    Value const x = node.in(0);
+    UnaryOperation const operation = rowOf(kUnary, node.op()).operation;
+    if (x.type() == DataType::kUINT8) // Which the layer has not.
+    {
+        return {node.cast(node.unary(node.cast(x, DataType::kINT32), operation), DataType::kUINT8)};
+    }
+    return {node.unary(x, operation)};
 }
 
 //! Before opset 7 an attribute said from which axis on the second operand's axes count.

@@ -47,12 +47,22 @@ bool reduces(Node const& node)
     return node.stringOr("reduction", "none") != "none";
 }
 
-//! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places.
+//! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places. What it has not,
+//! bytes and doubles, goes through what holds them or comes nearest.
 Value joinedInto(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
 {
-    return byStockPlugin(node, "ScatterElements", "2", {data, node.cast(indices, DataType::kINT64), updates},
+    DataType const type = data.type();
+    bool const isByte = type == DataType::kINT8 || type == DataType::kUINT8;
+    if (type == kFloat64)
+    {
+        node.warnOnce(fmt::format("{} with a reduction joins doubles as float32", node.op()));
+    }
+    DataType const joined = isByte ? DataType::kINT32 : type == kFloat64 ? DataType::kFLOAT : type;
+    Value const result = byStockPlugin(node, "ScatterElements", "2",
+        {node.cast(data, joined), node.cast(indices, DataType::kINT64), node.cast(updates, joined)},
         {{"axis", int64_t{axis}}, {"reduction", node.stringOr("reduction", "none")}})
-        .at(0);
+                             .at(0);
+    return node.cast(result, type); // A network without strong types may let a plugin give another one.
 }
 
 Outputs importScatterElements(Node& node)

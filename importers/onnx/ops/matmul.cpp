@@ -11,6 +11,17 @@ namespace
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::MatrixOperation;
 
+//! Products of whole numbers: the layer of matrices has none, that of sums by letters has.
+Value integerMatMul(Node& node, Value const& a, Value const& b)
+{
+    std::string const rows = a.rank() == 1 ? "" : "i";
+    std::string const columns = b.rank() == 1 ? "" : "k";
+    std::string const equation = (a.rank() > 2 ? "..." : "") + rows + "j," + (b.rank() > 2 ? "..." : "") + "j" + columns
+        + "->" + (std::max(a.rank(), b.rank()) > 2 ? "..." : "") + rows + columns;
+    nvinfer1::ITensor* const inputs[]{&node.tensor(a), &node.tensor(b)};
+    return node.output(node.api().addEinsum(inputs, 2, equation.c_str()), "matmul");
+}
+
 //! A vector counts as one axis less than a matrix: batch axes are put in front until both have as many.
 Outputs importMatMul(Node& node)
 {
@@ -19,6 +30,10 @@ Outputs importMatMul(Node& node)
     if (a.rank() < 1 || b.rank() < 1)
     {
         fail(ErrorCode::kINVALID_NODE, "MatMul of a scalar");
+    }
+    if (a.type() == DataType::kINT32 || a.type() == DataType::kINT64)
+    {
+        return {integerMatMul(node, a, b)};
     }
     auto const operationOf = [](Value const& x) {
         return x.rank() == 1 ? MatrixOperation::kVECTOR : MatrixOperation::kNONE;

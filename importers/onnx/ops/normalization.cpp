@@ -125,28 +125,33 @@ Outputs importGroupNorm(Node& node)
     Value const x = node.in(0);
     Value const scale = perChannel(node, node.in(1), x.rank());
     Value const bias = perChannel(node, node.in(2), x.rank());
-    uint32_t const axes = axesFrom(2, x.rank());
+    int64_t const groups = node.intOr("num_groups", 1);
+    // One group is no group to the layer, which would leave the channels apart.
+    uint32_t const axes = axesFrom(groups == 1 ? 1 : 2, x.rank());
     nvinfer1::ITensor& data = node.tensor(x);
     nvinfer1::INormalizationLayer* const layer =
         node.added(node.opset() < 21 ? oldNormalization(node, data, node.tensor(scale), node.tensor(bias), axes)
                                      : node.api().addNormalizationV2(data, node.tensor(scale), node.tensor(bias), axes),
             "normalization");
     layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
-    layer->setNbGroups(node.intOr("num_groups", 1));
+    layer->setNbGroups(groups);
     return {layer->getOutput(0)};
 }
 
 //! Mean and 1/√(variance + ε), which LayerNormalization may be asked for beside its result.
 void addStatistics(Node& node, Outputs& outputs, Value const& x, std::vector<int32_t> const& axes)
 {
-    Value const mean = node.reduce(x, ReduceOperation::kAVG, axes, true);
-    Value const centred = node.binary(x, mean, ElementWiseOperation::kSUB);
+    auto const stash = node.intOr("stash_type", 1); // As TensorProto numbers types: float, or bfloat16.
+    DataType const type = stash == 16 ? DataType::kBF16 : DataType::kFLOAT;
+    Value const wide = node.cast(x, wideOf(x.type()));
+    Value const mean = node.reduce(wide, ReduceOperation::kAVG, axes, true);
+    Value const centred = node.binary(wide, mean, ElementWiseOperation::kSUB);
     Value const squares = node.binary(centred, centred, ElementWiseOperation::kPROD);
     Value const variance = node.reduce(squares, ReduceOperation::kAVG, axes, true);
-    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), x.type());
+    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), wide.type());
     Value const root = node.unary(node.binary(variance, epsilon, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
-    outputs.push_back(mean);
-    outputs.push_back(node.unary(root, UnaryOperation::kRECIP));
+    outputs.push_back(node.cast(mean, type));
+    outputs.push_back(node.cast(node.unary(root, UnaryOperation::kRECIP), type));
 }
 
 Outputs importLayerNorm(Node& node)

@@ -335,6 +335,41 @@ Quantization quantizationOf(Node& node)
     return q;
 }
 
+//! The same where the last block is cut short, or may be: with a scale for each element along the axis.
+Quantization withWholeBlocks(Node& node, Quantization q)
+{
+    if (q.blockSize == 0 || q.scale.rank() != q.x.rank())
+    {
+        return q;
+    }
+    Extent const extent = extentOf(node, q.x, q.axis);
+    Extent const blocks = extentOf(node, q.scale, q.axis);
+    if (extent.known && blocks.known)
+    {
+        if (q.blockSize < 0 || *blocks.known != (*extent.known + q.blockSize - 1) / q.blockSize)
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("{}: {} scales along axis {} for an extent of {} in blocks of {} (block_size)", node.op(),
+                    *blocks.known, q.axis, *extent.known, q.blockSize));
+        }
+        if (*extent.known == *blocks.known * q.blockSize)
+        {
+            return q;
+        }
+    }
+    auto const perElement = [&](Value const& value) {
+        Extents apart = extentsOf(node, value);
+        Extents together = apart;
+        apart.insert(apart.begin() + q.axis + 1, Extent{q.blockSize});
+        together[static_cast<size_t>(q.axis)] = multiply(node, blocks, q.blockSize);
+        Value const repeated = expandTo(node, node.unsqueeze(value, {q.axis + 1}), apart);
+        return sliceAxis(node, reshapeTo(node, repeated, together), q.axis, Extent{0}, extent);
+    };
+    q.scale = perElement(q.scale);
+    q.zeroPoint = isZero(q.zeroPoint) ? Value{} : perElement(node.cast(q.zeroPoint, DataType::kFLOAT));
+    return q;
+}
+
 //! Types by their numbers in ONNX, as far as something can be quantized to them.
 DataType typeOf(int64_t number)
 {
@@ -361,7 +396,7 @@ Outputs importQuantize(Node& node)
         : held != 0                            ? heldBy(held)->type
         : wanted != 0                          ? typeOf(wanted)
                                                : DataType::kUINT8;
-    return {quantize(node, q, type, held)};
+    return {quantize(node, withWholeBlocks(node, q), type, held)};
 }
 
 Outputs importDequantize(Node& node)
@@ -369,7 +404,7 @@ Outputs importDequantize(Node& node)
     int64_t const wanted = node.intOr("output_dtype", 0);
     Quantization q = quantizationOf(node);
     q.x = unheld(q.x);
-    return {dequantize(node, q, wanted != 0 ? typeOf(wanted) : node.in(1).type())};
+    return {dequantize(node, withWholeBlocks(node, q), wanted != 0 ? typeOf(wanted) : node.in(1).type())};
 }
 
 } // namespace

@@ -56,14 +56,20 @@ ReduceRow const& reduceRowOf(std::string_view op)
     fail(ErrorCode::kINTERNAL_ERROR, fmt::format("{} is no reduction", op));
 }
 
+//! Roots and logarithms of integers are no integers.
+Value asReal(Node& node, Value const& x)
+{
+    return isFloating(x.type()) ? x : node.cast(x, DataType::kFLOAT);
+}
+
 Value applied(Node& node, Step step, Value const& x)
 {
     switch (step)
     {
     case Step::kAbs: return node.unary(x, UnaryOperation::kABS);
     case Step::kSquare: return node.binary(x, x, ElementWiseOperation::kPROD);
-    case Step::kLog: return node.unary(x, UnaryOperation::kLOG);
-    case Step::kSqrt: return node.unary(x, UnaryOperation::kSQRT);
+    case Step::kLog: return node.unary(asReal(node, x), UnaryOperation::kLOG);
+    case Step::kSqrt: return node.unary(asReal(node, x), UnaryOperation::kSQRT);
     default: return x;
     }
 }
@@ -108,7 +114,7 @@ Outputs importReduce(Node& node)
     }
     if (row.before == Step::kLogOfExp)
     {
-        return {logSumExp(node, x, axes, keep)};
+        return {node.cast(logSumExp(node, asReal(node, x), axes, keep), type)};
     }
     Value const reduced = node.reduce(applied(node, row.before, x), row.operation, axes, keep);
     if (type == DataType::kBOOL) // Of nothing, the greatest is the least integer, which is no false.

@@ -2,6 +2,8 @@
 #include "../network.h"
 #include "../operators.h"
 
+#include <numeric>
+
 namespace tenon::onnx
 {
 namespace
@@ -10,17 +12,40 @@ namespace
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::TopKOperation;
 
-//! What the layer can search: it knows no uint8.
-Value searchable(Node& node, Value const& x)
+//! What the layer can search: it knows no uint8, and only the last four axes.
+struct Searched
 {
-    return x.type() == DataType::kUINT8 ? node.cast(x, DataType::kINT32) : x;
+    Value x;
+    int32_t axis;
+    std::vector<int32_t> order; //!< Its own inverse: the axis and the last one have changed places. Empty: none has.
+};
+
+Searched searchable(Node& node, Value const& x, int32_t axis)
+{
+    constexpr int32_t kMaxAxes{4};
+    Searched searched{x.type() == DataType::kUINT8 ? node.cast(x, DataType::kINT32) : x, axis, {}};
+    if (axis >= x.rank() - kMaxAxes)
+    {
+        return searched;
+    }
+    searched.order.resize(static_cast<size_t>(x.rank()));
+    std::iota(searched.order.begin(), searched.order.end(), 0);
+    std::swap(searched.order[static_cast<size_t>(axis)], searched.order.back());
+    searched.x = node.transpose(searched.x, searched.order);
+    searched.axis = x.rank() - 1;
+    return searched;
+}
+
+Value turnedBack(Node& node, Searched const& searched, Value const& found)
+{
+    return searched.order.empty() ? found : node.transpose(found, searched.order);
 }
 
 Outputs importTopK(Node& node)
 {
     DataType const type = node.in(0).type();
-    Value const x = searchable(node, node.in(0));
-    int32_t const axis = node.axis(node.intOr("axis", -1), x.rank());
+    int32_t const axis = node.axis(node.intOr("axis", -1), node.in(0).rank());
+    Searched const searched = searchable(node, node.in(0), axis);
     if (node.intOr("sorted", 1) == 0)
     {
         node.warnOnce("TopK gives its elements in order, also where 'sorted' is 0");
@@ -39,13 +64,15 @@ Outputs importTopK(Node& node)
         Value const scalar = node.in(1).rank() == 0 ? node.in(1) : node.squeeze(node.in(1), {0});
         count = &node.tensor(node.cast(scalar, DataType::kINT32));
     }
-    nvinfer1::ITopKLayer* const layer = node.added(
-        node.api().addTopK(node.tensor(x), operation, static_cast<int32_t>(k), 1U << axis, DataType::kINT64), "topk");
+    nvinfer1::ITopKLayer* const layer = node.added(node.api().addTopK(node.tensor(searched.x), operation,
+                                                       static_cast<int32_t>(k), 1U << searched.axis, DataType::kINT64),
+        "topk");
     if (count != nullptr)
     {
         layer->setInput(1, *count);
     }
-    return {node.cast(layer->getOutput(0), type), layer->getOutput(1)};
+    return {turnedBack(node, searched, node.cast(layer->getOutput(0), type)),
+        turnedBack(node, searched, layer->getOutput(1))};
 }
 
 //! Where ties count from the end, the search runs backwards.
@@ -61,19 +88,21 @@ Value reversed(Node& node, Value const& x, int32_t axis)
 
 Outputs importArg(Node& node)
 {
-    Value const x = searchable(node, node.in(0));
-    int32_t const axis = node.axis(node.intOr("axis", 0), x.rank());
+    int32_t const axis = node.axis(node.intOr("axis", 0), node.in(0).rank());
+    Searched const turned = searchable(node, node.in(0), axis);
+    Value const& x = turned.x;
     bool const isLast = node.intOr("select_last_index", 0) != 0;
     auto const operation = node.op() == "ArgMax" ? TopKOperation::kMAX : TopKOperation::kMIN;
-    Value const searched = isLast ? reversed(node, x, axis) : x;
-    nvinfer1::ITopKLayer* const layer =
-        node.added(node.api().addTopK(node.tensor(searched), operation, 1, 1U << axis, DataType::kINT64), "topk");
+    Value const searched = isLast ? reversed(node, x, turned.axis) : x;
+    nvinfer1::ITopKLayer* const layer = node.added(
+        node.api().addTopK(node.tensor(searched), operation, 1, 1U << turned.axis, DataType::kINT64), "topk");
     Value index = layer->getOutput(1);
     if (isLast)
     {
-        Value const last = tensorOf(node, Extents{subtract(node, extentOf(node, x, axis), 1)});
+        Value const last = tensorOf(node, Extents{subtract(node, extentOf(node, x, turned.axis), 1)});
         index = node.binary(last, index, ElementWiseOperation::kSUB);
     }
+    index = turnedBack(node, turned, index);
     return {node.intOr("keepdims", 1) != 0 ? index : node.squeeze(index, {axis})};
 }
 

@@ -1,6 +1,7 @@
 // Operators that give another shape to the same elements, or ask for a shape.
 #include "../operators.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tenon::onnx
@@ -37,7 +38,8 @@ Outputs importFlatten(Node& node)
     Extents const extents = extentsOf(node, x);
     Extents const before(extents.begin(), extents.begin() + axis);
     Extents const behind(extents.begin() + axis, extents.end());
-    if (axis == 1 && !before[0].known)
+    bool const isEmpty = std::any_of(behind.begin(), behind.end(), [](Extent const& each) { return each.known == 0; });
+    if (axis == 1 && !before[0].known && !isEmpty)
     {
         return {node.reshape(x, {0, areKnown(behind) ? product(node, behind).known.value() : -1}, true)};
     }

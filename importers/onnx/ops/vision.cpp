@@ -128,11 +128,15 @@ Outputs regionsByPlugin(Node& node, std::string const& mode, bool isHalf)
         node.scalar(std::numeric_limits<int32_t>::max(), DataType::kINT64), ElementWiseOperation::kMIN);
     Value const least = node.scalar(-1.0, DataType::kINT64);
     Value const which = node.cast(node.binary(images, least, ElementWiseOperation::kMAX), DataType::kINT32);
-    return byStockPlugin(node, "ROIAlign_TRT", "2", {node.in(0), node.in(1), which},
-        {{"coordinate_transformation_mode", int64_t{isHalf ? 1 : 0}}, {"mode", int64_t{mode == "avg" ? 1 : 0}},
-            {"output_height", node.intOr("output_height", 1)}, {"output_width", node.intOr("output_width", 1)},
-            {"sampling_ratio", node.intOr("sampling_ratio", 0)},
-            {"spatial_scale", node.floatOr("spatial_scale", 1.0F)}});
+    DataType const type = node.in(0).type();
+    DataType const own = type == kFloat64 ? DataType::kFLOAT : type;
+    Outputs const pooled =
+        byStockPlugin(node, "ROIAlign_TRT", "2", {node.cast(node.in(0), own), node.cast(node.in(1), own), which},
+            {{"coordinate_transformation_mode", int64_t{isHalf ? 1 : 0}}, {"mode", int64_t{mode == "avg" ? 1 : 0}},
+                {"output_height", node.intOr("output_height", 1)}, {"output_width", node.intOr("output_width", 1)},
+                {"sampling_ratio", node.intOr("sampling_ratio", 0)},
+                {"spatial_scale", node.floatOr("spatial_scale", 1.0F)}});
+    return {node.cast(pooled.at(0), type)}; // A network without strong types may let a plugin give another one.
 }
 
 //! Means of samples that a grid reads from the images that the regions lie in.

@@ -1,0 +1,204 @@
+"""Forms of operators that the onnx package's node tests leave out, beside ONNX Runtime: types, groups, blocks."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+from running import check_equal, plan_of, run
+
+RANDOM = np.random.default_rng(11)
+KINDS = {np.dtype(kind): helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for kind in
+         ("float32", "float16", "float64", "int8", "uint8", "int32", "int64", "bool")}  # fmt: skip
+
+
+def node_model(
+    op: str, inputs: list[np.ndarray], opset: int, outputs: int, open_: bool, known: tuple = (), **attributes: Any
+) -> Any:
+    """A model of one node; `open_`: no extent is known before the run but those that `known` has, (input, axis)."""
+    infos = []
+    for i, array in enumerate(inputs):
+        dims = [
+            f"x{i}_{axis}" if open_ and (i, axis) not in known else extent for axis, extent in enumerate(array.shape)
+        ]
+        infos.append(helper.make_tensor_value_info(f"x{i}", KINDS[array.dtype], dims))
+    results = [f"y{i}" for i in range(outputs)]
+    node = helper.make_node(op, [info.name for info in infos], results, **attributes)
+    graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=name) for name in results])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def check(
+    op: str,
+    inputs: list[np.ndarray],
+    opset: int = 17,
+    outputs: int = 1,
+    known: tuple = (),
+    tolerance: tuple[float, float] | None = None,
+    has_halves: bool = True,
+    **attributes: Any,
+) -> None:
+    """`has_halves`: ONNX Runtime has it in float16; else it says in float32 what comes."""
+    feed = {f"x{i}": array for i, array in enumerate(inputs)}
+    theirs = [a.astype(np.float32) if a.dtype == np.float16 and not has_halves else a for a in inputs]
+    static = node_model(op, theirs, opset, outputs, False, **attributes)
+    session = onnxruntime.InferenceSession(static.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = session.run(None, {f"x{i}": array for i, array in enumerate(theirs)})
+    if theirs[0].dtype != inputs[0].dtype:
+        wanted = [want.astype(inputs[0].dtype) for want in wanted]
+    for open_ in (False, True):
+        model = node_model(op, inputs, opset, outputs, open_, known, **attributes)
+        for i, want in enumerate(wanted):  # Types are declared, as exporters do it.
+            declared = helper.make_tensor_value_info(f"y{i}", KINDS[want.dtype], [None] * want.ndim)
+            model.graph.output[i].CopyFrom(declared)
+        (found,) = run(plan_of(model, [feed]), [feed])
+        for i, want in enumerate(wanted):
+            assert found[f"y{i}"].dtype == want.dtype
+            check_equal(found[f"y{i}"], want, f"y{i}, {'open' if open_ else 'known'} extents", tolerance)
+
+
+def floats(*shape: int, kind: str = "float32") -> np.ndarray:
+    return RANDOM.uniform(-2, 2, shape).astype(kind)
+
+
+def whole(*shape: int, kind: str = "int32", low: int = -9, high: int = 9) -> np.ndarray:
+    return RANDOM.integers(low, high, shape).astype(kind)
+
+
+@pytest.mark.parametrize("opset", [18, 21])
+@pytest.mark.parametrize("groups", [1, 2, 6])
+@pytest.mark.parametrize("shape", [(2, 6, 5), (3, 6, 1), (1, 6, 3, 4), (2, 6, 2, 3, 2)])
+def test_groups_are_normalized_together(opset: int, groups: int, shape: tuple[int, ...]) -> None:
+    of_scale = groups if opset == 18 else 6
+    given = [floats(*shape), floats(of_scale), floats(of_scale)]
+    if opset == 18:  # ONNX Runtime has it from 21 on, where scales are of channels.
+        x, scale, bias = given
+        in_groups = x.reshape(shape[0], groups, -1).astype(np.float64)
+        mean, variance = in_groups.mean(2, keepdims=True), in_groups.var(2, keepdims=True)
+        normal = (in_groups - mean) / np.sqrt(variance + 1e-5) * scale[:, None] + bias[:, None]
+        feed = {f"x{i}": array for i, array in enumerate(given)}
+        for open_ in (False, True):
+            model = node_model("GroupNormalization", given, 18, 1, open_, num_groups=groups)
+            model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[x.dtype], [None] * x.ndim))
+            if open_:  # What scales are of is known.
+                for info in model.graph.input[1:]:
+                    info.type.tensor_type.shape.dim[0].dim_value = of_scale
+            (found,) = run(plan_of(model, [feed]), [feed])
+            check_equal(found["y0"], normal.reshape(shape).astype(np.float32), "y0")
+        return
+    check("GroupNormalization", given, 21, num_groups=groups)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_statistics_of_layer_norms_are_float32(kind: str) -> None:
+    check("LayerNormalization", [floats(3, 4, 5, kind=kind), floats(5, kind=kind), floats(5, kind=kind)], outputs=3)
+
+
+@pytest.mark.parametrize("extent, size", [(4, 3), (5, 3), (7, 3), (6, 3), (4, 8), (7, 2)])
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_blocks_have_the_size_that_the_node_says(extent: int, size: int, kind: str) -> None:
+    blocks = -(-extent // size)
+    low, high = (0, 200) if kind == "uint8" else (-100, 100)
+    scale, zero = np.abs(floats(3, blocks)) + 0.25, whole(3, blocks, kind=kind, low=low // 4, high=high // 4)
+    attributes = {"axis": -1, "block_size": size}
+    check("DequantizeLinear", [whole(3, extent, kind=kind, low=low, high=high), scale, zero], 21, **attributes)
+    check("QuantizeLinear", [floats(3, extent) * 20, scale, zero], 21, **attributes)
+    if kind == "int8":
+        check("QuantizeLinear", [floats(3, extent) * 20, scale, np.zeros_like(zero)], 21, **attributes)
+
+
+def test_as_many_scales_as_there_are_blocks() -> None:
+    given = [whole(3, 7, kind="uint8", low=0), np.abs(floats(3, 2)) + 0.25]
+    model = node_model("DequantizeLinear", given, 21, 1, False, axis=1, block_size=3)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[np.dtype("float32")], [3, 7]))
+    with pytest.raises(Exception, match=r"2 scales along axis 1 for an extent of 7 in blocks of 3 \(block_size\)"):
+        plan_of(model, [{"x0": given[0], "x1": given[1]}])
+
+
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("kind", ["float16", "float64", "int8", "uint8", "int32", "int64", "float32"])
+def test_joined_updates_keep_their_type(op: str, reduction: str, kind: str) -> None:
+    data = whole(4, 3, kind=kind, low=0 if kind == "uint8" else -9)
+    updates = whole(2, 3, kind=kind, low=1, high=90)
+    indices = (
+        whole(2, 3, kind="int64", low=0, high=4)
+        if op == "ScatterElements"
+        else whole(2, 1, kind="int64", low=0, high=4)
+    )
+    if reduction == "mul" and kind == "float16":
+        updates = whole(2, 3, kind=kind, low=1, high=9)
+    check(op, [data, indices, updates], 18, known=((1, 1),), has_halves=False, reduction=reduction)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_regions_keep_their_type(kind: str) -> None:
+    regions = np.array([[0, 0, 5, 4], [1, 2, 6, 6]], kind)
+    if kind != "float16":  # Which ONNX Runtime has not.
+        check(
+            "RoiAlign",
+            [floats(2, 3, 7, 8, kind=kind), regions, np.array([0, 1])],
+            16,
+            tolerance=(1e-5, 1e-4),
+            output_height=2,
+            output_width=3,
+        )
+        return
+    x = floats(2, 3, 7, 8, kind=kind)
+    feed = {"x0": x, "x1": regions, "x2": np.array([0, 1])}
+    model = node_model("RoiAlign", list(feed.values()), 16, 1, False, output_height=2, output_width=3)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[x.dtype], [2, 3, 2, 3]))
+    (found,) = run(plan_of(model, [feed]), [feed])
+    assert found["y0"].dtype == np.float16
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "int64", "float32"])
+def test_shrink(kind: str) -> None:
+    check("Shrink", [whole(3, 7, kind=kind, low=0 if kind == "uint8" else -9)], lambd=1.5, bias=0.75)
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize(
+    "a, b",
+    [((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((4,), (4, 3)), ((2, 3, 4), (4,)), ((4,), (4,))],
+)
+def test_products_of_integers(kind: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    check("MatMul", [whole(*a, kind=kind), whole(*b, kind=kind)])
+
+
+@pytest.mark.parametrize("kind, axis", [*itertools.product(["float32", "uint8", "int64"], [0, 1, -1])])
+def test_searches_of_any_type_and_axis(kind: str, axis: int) -> None:
+    x = RANDOM.permutation(240).reshape(4, 3, 2, 5, 2).astype(kind)
+    for keep, last in itertools.product((0, 1), (0, 1)):
+        for op in ("ArgMax", "ArgMin"):
+            if kind == "int64" and op == "ArgMin":
+                continue  # Which ONNX Runtime has not.
+            if kind != "int64":
+                check(op, [x], 13, axis=axis, keepdims=keep, select_last_index=last)
+    model = node_model("TopK", [x, np.array([2])], 11, 2, False, axis=axis)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2]), "x1"))
+    del model.graph.input[1]
+    for i, each in enumerate((x.dtype, np.dtype("int64"))):
+        model.graph.output[i].CopyFrom(helper.make_tensor_value_info(f"y{i}", KINDS[each], [None] * 5))
+    wanted = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x0": x})
+    (found,) = run(plan_of(model, [{"x0": x}]), [{"x0": x}])
+    for i, want in enumerate(wanted):
+        np.testing.assert_array_equal(found[f"y{i}"], want)
+
+
+@pytest.mark.parametrize("op", ["Abs", "Sign"])
+def test_signs_of_bytes(op: str) -> None:
+    check(op, [whole(3, 7, kind="uint8", low=0)])
+
+
+@pytest.mark.parametrize("op", ["ReduceL2", "ReduceLogSum", "ReduceLogSumExp"])
+def test_roots_and_logarithms_of_integers(op: str) -> None:
+    check(op, [whole(3, 7, low=1, high=9)], 13, axes=[1])
+
+
+def test_what_is_empty_is_flattened() -> None:
+    check("Flatten", [floats(4, 3, 0, 4)])
+    check("Flatten", [floats(4, 3, 2, 4)])
