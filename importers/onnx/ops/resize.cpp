@@ -147,6 +147,12 @@ Measure fromComputedScales(Node& node, Value const& x, Value const& scales)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, "Resize with axes and scales that are not constants");
     }
+    if (node.tensor(scales).isNetworkInput()) // What a model computes of sizes makes sizes again.
+    {
+        node.warnOnce(fmt::format(
+            "{} measures scales of the run by the sizes they make: positions differ where extent · scale is not whole",
+            node.op()));
+    }
     Value const shape = node.cast(shapeTensor(node, x), DataType::kFLOAT);
     Value const sizes = node.binary(shape, node.cast(scales, DataType::kFLOAT), ElementWiseOperation::kPROD);
     Value const whole = node.unary(sizes, nvinfer1::UnaryOperation::kFLOOR);
@@ -267,14 +273,22 @@ ResizeMatrix matrixOf(Node& node, Value const& x)
     return form;
 }
 
+//! What the layer takes in this mode: between two integers lie none.
+Value resizable(Node& node)
+{
+    Value const x = node.in(0);
+    bool const mixes = resizeModeOf(node.stringOr("mode", "nearest")) == InterpolationMode::kLINEAR;
+    return mixes && !isFloating(x.type()) ? node.cast(x, DataType::kFLOAT) : x;
+}
+
 //! X, roi, scales, sizes from opset 11 on; X, scales at 10.
 Outputs importResize(Node& node)
 {
-    Value const x = node.in(0);
+    Value const x = resizable(node);
     bool const isFirst = node.opset() < 11;
     if (!isFirst && asksForMatrix(node))
     {
-        return {resizeByMatrix(node, x, matrixOf(node, x))};
+        return {node.cast(resizeByMatrix(node, x, matrixOf(node, x)), node.in(0).type())};
     }
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measureOf(node, x, isFirst ? 1 : 2));
     InterpolationMode const mode = resizeModeOf(node.stringOr("mode", "nearest"));
@@ -287,13 +301,13 @@ Outputs importResize(Node& node)
         layer->setCubicCoeff(node.floatOr("cubic_coeff_a", -0.75F));
         layer->setExcludeOutside(node.intOr("exclude_outside", 0) != 0);
     }
-    return {layer->getOutput(0)};
+    return {node.cast(layer->getOutput(0), node.in(0).type())};
 }
 
 //! Scales as an attribute (opset 7) or an input (9).
 Outputs importUpsample(Node& node)
 {
-    Value const x = node.in(0);
+    Value const x = resizable(node);
     std::vector<float> const scales = node.floatsOr("scales", {});
     Measure const measure =
         node.opset() < 9 ? fromScales(node, x, {scales.begin(), scales.end()}) : measureOf(node, x, 1);
@@ -301,7 +315,7 @@ Outputs importUpsample(Node& node)
     layer->setResizeMode(resizeModeOf(node.stringOr("mode", "nearest")));
     setCoordinates(layer, "asymmetric");
     layer->setNearestRounding(ResizeRoundMode::kFLOOR);
-    return {layer->getOutput(0)};
+    return {node.cast(layer->getOutput(0), node.in(0).type())};
 }
 
 constexpr Operator kResizeTable[]{
