@@ -13,11 +13,13 @@ import os
 import pathlib
 import time
 
-import cuda_models
-import decode
-import numpy as np
-import onnx
-import torch
+os.environ.setdefault("TENON_DEVICE", "cuda")  # Before `decode` says the CPU.
+
+import cuda_models  # noqa: E402
+import decode  # noqa: E402
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import torch  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CASES = {"one token": (1, decode.CACHE), "prompt": (128, 0)}
@@ -145,7 +147,6 @@ def main() -> None:
     parser.add_argument("--engines", default="tenon,torch")
     parser.add_argument("--model", type=pathlib.Path, default=ROOT / "build" / "plans" / "decoder.onnx")
     options = parser.parse_args()
-    os.environ.setdefault("TENON_DEVICE", "cuda")
     options.model.parent.mkdir(parents=True, exist_ok=True)
     if not options.model.exists():
         onnx.save(decode.Decoder().model(), options.model)

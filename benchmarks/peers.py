@@ -1,9 +1,12 @@
 """The engines that Tenon is measured against: ONNX Runtime and OpenVINO, each set to float32 and a thread count."""
 
+import os
 import pathlib
 import time
 
 import numpy as np
+
+os.environ.setdefault("TENON_DEVICE", "cpu")  # Theirs, also where there is a GPU.
 
 Feed = dict[str, np.ndarray]
 

@@ -3,6 +3,7 @@
 #include "NvOnnxParser.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -38,6 +39,7 @@ int main(int argc, char** argv)
     if (picture.empty())
         return std::cerr << "usage: classify NETWORK.onnx PICTURE.ppm (224 x 224)\n", 2;
 
+    setenv("TENON_DEVICE", "cpu", 0); // Vectors are its memory, also where there is a GPU.
     Logger logger;
     std::unique_ptr<IBuilder> builder{createInferBuilder(logger)};
     std::unique_ptr<INetworkDefinition> network{builder->createNetworkV2(0)};

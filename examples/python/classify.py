@@ -1,11 +1,13 @@
 """Classifies a picture with an ONNX network: classify.py mobilenet_v2.onnx picture.png"""
 
+import os
 import sys
 
 import numpy as np
 import tensorrt as trt
 from PIL import Image
 
+os.environ.setdefault("TENON_DEVICE", "cpu")  # Arrays are its memory, also where there is a GPU.
 if len(sys.argv) != 3:
     sys.exit("usage: classify.py NETWORK.onnx PICTURE")
 logger = trt.Logger(trt.Logger.WARNING)

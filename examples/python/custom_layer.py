@@ -1,10 +1,12 @@
 """A custom layer in Python: y = x / sqrt(mean(x²) + epsilon) over the last axis. Run it: custom_layer.py"""
 
 import ctypes
+import os
 
 import numpy as np
 import tensorrt as trt
 
+os.environ.setdefault("TENON_DEVICE", "cpu")  # Arrays are its memory, also where there is a GPU.
 LOGGER = trt.Logger()
 trt.init_libnvinfer_plugins(LOGGER, "")
 

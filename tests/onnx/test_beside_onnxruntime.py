@@ -140,6 +140,16 @@ def test_joined_updates_keep_their_type(op: str, reduction: str, kind: str) -> N
     check(op, [data, indices, updates], 18, known=((1, 1),), has_halves=False, reduction=reduction)
 
 
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_nan_is_the_least_and_the_greatest(op: str, reduction: str) -> None:
+    data, updates = floats(6), floats(6)
+    data[1], updates[2], updates[5] = np.nan, np.nan, np.inf
+    indices = np.array([1, 2, 2, 0, 4, 5])
+    check(op, [data, indices if op == "ScatterElements" else indices[:, None], updates], 18, known=((1, 1),),
+          reduction=reduction)  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_regions_keep_their_type(kind: str) -> None:
     regions = np.array([[0, 0, 5, 4], [1, 2, 6, 6]], kind)

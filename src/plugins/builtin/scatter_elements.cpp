@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -40,14 +41,23 @@ struct Bfloat
     }
 };
 
-//! Integers wrap around.
+template <typename T>
+bool isNan(T value) noexcept
+{
+    if constexpr (std::is_floating_point_v<T>)
+        return std::isnan(value);
+    else
+        return false;
+}
+
+//! Integers wrap around; a NaN stays one.
 template <typename T>
 T joined(T a, T b, Reduction reduction)
 {
     switch (reduction)
     {
-    case Reduction::kMin: return b < a ? b : a;
-    case Reduction::kMax: return b > a ? b : a;
+    case Reduction::kMin: return b < a || isNan(b) ? b : a;
+    case Reduction::kMax: return b > a || isNan(b) ? b : a;
     default: break;
     }
     bool const isProduct = reduction == Reduction::kMul;
