@@ -78,7 +78,7 @@ build: configure ## Build all of that and the tests.
 	@tools/link_python $(BUILD)
 
 # What is tried and measured here is the CPU; `make cuda-test` tries the GPU.
-test soak sanitize sanitize-threads random fuzz serving-test bench bench-%: export TENON_DEVICE ?= cpu
+test soak sanitize sanitize-threads random fuzz serving-test onnx-report bench bench-%: export TENON_DEVICE := $(or $(TENON_DEVICE),cpu)
 
 docs: program ## Make the documentation a folder of pages (build/docs/site/index.html).
 	@$(PYTHON) tools/docs_site $(BUILD)

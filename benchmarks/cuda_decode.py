@@ -13,7 +13,7 @@ import os
 import pathlib
 import time
 
-os.environ.setdefault("TENON_DEVICE", "cuda")  # Before `decode` says the CPU.
+os.environ["TENON_DEVICE"] = os.environ.get("TENON_DEVICE") or "cuda"  # Before `decode` says the CPU.
 
 import cuda_models  # noqa: E402
 import decode  # noqa: E402

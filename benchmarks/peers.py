@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-os.environ.setdefault("TENON_DEVICE", "cpu")  # Theirs, also where there is a GPU.
+os.environ["TENON_DEVICE"] = os.environ.get("TENON_DEVICE") or "cpu"  # Theirs, also where there is a GPU.
 
 Feed = dict[str, np.ndarray]
 

@@ -7,7 +7,9 @@ import signal
 # What a user's cache keeps is neither read nor added to.
 BUILD = pathlib.Path(os.environ.get("TENON_BUILD", pathlib.Path(__file__).parents[1] / "build")).resolve()
 os.environ.setdefault("TENON_CACHE_DIR", str(BUILD / "test_cache"))
-os.environ.setdefault("TENON_DEVICE", "cpu")  # Arrays are its memory; tests of GPUs name theirs.
+os.environ["TENON_DEVICE"] = (
+    os.environ.get("TENON_DEVICE") or "cpu"
+)  # Arrays are its memory; tests of GPUs name theirs.
 
 # A shell starts programs in the background with Ctrl-C ignored, and whoever they start inherits that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -7,7 +7,9 @@ import numpy as np
 import tensorrt as trt
 from PIL import Image
 
-os.environ.setdefault("TENON_DEVICE", "cpu")  # Arrays are its memory, also where there is a GPU.
+os.environ["TENON_DEVICE"] = (
+    os.environ.get("TENON_DEVICE") or "cpu"
+)  # Arrays are its memory, also where there is a GPU.
 if len(sys.argv) != 3:
     sys.exit("usage: classify.py NETWORK.onnx PICTURE")
 logger = trt.Logger(trt.Logger.WARNING)

@@ -6,7 +6,9 @@ import os
 import numpy as np
 import tensorrt as trt
 
-os.environ.setdefault("TENON_DEVICE", "cpu")  # Arrays are its memory, also where there is a GPU.
+os.environ["TENON_DEVICE"] = (
+    os.environ.get("TENON_DEVICE") or "cpu"
+)  # Arrays are its memory, also where there is a GPU.
 LOGGER = trt.Logger()
 trt.init_libnvinfer_plugins(LOGGER, "")
 

@@ -4,6 +4,7 @@
 #include "backend/candidate.h"
 #include "device/device.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -16,7 +17,7 @@ struct BackendEntry
     bool isOnlyByName{false};  //!< Never taken unless TENON_DEVICE names it.
     bool hasOwnMemory{false};  //!< Not the host's: what programs hand over must be of the device.
     bool choosesByTime{false}; //!< Unless told otherwise, builds measure their tactics rather than estimate them.
-    //! How many of its devices can be used, at least one; an error that says why there is none.
+    //! How many devices there are, at least one; an error that says why there is none.
     Result<int32_t> (*probe)();
     Backend (*backend)();
     //! What plans for one of them are made for.
@@ -33,8 +34,10 @@ struct BackendEntry
     //! The library, and its release, among whose kernels a kernel of a program chooses by position; empty: none. Null:
     //! there are none.
     std::string (*libraryOf)(std::string_view kernel){nullptr};
-    //! Which of its devices the calling thread is at, by calls of the program's own; null: always the first.
-    int32_t (*current)(){nullptr};
+    //! Which of its devices the calling thread is at, by calls of the program's own; none: at no one.
+    std::optional<int32_t> (*current)(){nullptr};
+    //! Makes one of them ready; an error that says why it cannot be used. Null: all can.
+    Result<Done> (*open)(int32_t index){nullptr};
 };
 
 //! In order of preference. Defined beside the backends.

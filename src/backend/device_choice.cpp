@@ -4,6 +4,7 @@
 #include "base/knobs.h"
 #include "device/host/host_device.h"
 
+#include <atomic>
 #include <charconv>
 
 namespace tenon
@@ -59,10 +60,32 @@ Result<DeviceChoice> chooseByName(std::span<BackendEntry const> backends, std::s
         if (name.index >= *count)
             return badArgument("TENON_DEVICE={}: there {} of kind '{}'", wanted,
                 *count == 1 ? std::string{"is one device"} : fmt::format("are {} devices", *count), name.kind);
+        if (entry.open != nullptr)
+            if (auto const opened = entry.open(name.index); !opened)
+                return errorOf(ErrorCode::kUNSUPPORTED_STATE, "TENON_DEVICE={}: {}", wanted, opened.error().message);
         return chosen(entry, name.index, "TENON_DEVICE=" + wanted);
     }
     return badArgument("TENON_DEVICE={}: this build has no such device; unset TENON_DEVICE or set it to one of: {}",
         wanted, known(backends));
+}
+//! The one that the calling thread is at, which alone has what the program will pass; else the first that can be used.
+Result<int32_t> unnamedDevice(BackendEntry const& entry)
+{
+    int32_t const count = TENON_TRY(entry.probe());
+    if (entry.open == nullptr)
+        return 0;
+    if (std::optional<int32_t> const current = entry.current != nullptr ? entry.current() : std::nullopt)
+    {
+        TENON_TRY(entry.open(*current));
+        return *current;
+    }
+    Result<Done> first = entry.open(0);
+    if (first)
+        return 0;
+    for (int32_t index = 1; index < count; ++index)
+        if (entry.open(index))
+            return index;
+    return first.error();
 }
 } // namespace
 
@@ -86,20 +109,23 @@ Result<DeviceChoice> chooseDevice(
             unusable += fmt::format("; not {}: the host answers this program's CUDA calls", entry.name);
             continue;
         }
-        Result<int32_t> const count = entry.probe();
-        if (count)
-        {
-            int32_t const current = entry.current != nullptr ? entry.current() : 0;
-            return chosen(entry, current < *count ? current : 0, "TENON_DEVICE is not set" + unusable);
-        }
-        unusable += fmt::format("; not {}: {}", entry.name, count.error().message);
+        Result<int32_t> const index = unnamedDevice(entry);
+        if (index)
+            return chosen(entry, *index, "TENON_DEVICE is not set" + unusable);
+        unusable += fmt::format("; not {}: {}", entry.name, index.error().message);
     }
     return errorOf(ErrorCode::kUNSUPPORTED_STATE, "no device can be used{}", unusable);
 }
 
 Result<DeviceChoice> chooseDevice()
 {
-    return chooseDevice(allBackends(), knobText(Knob::kDevice), host::answersCudaCalls());
+    // What has been chosen for a program stays right for it: a library that comes later is not the program.
+    static std::atomic<bool> isElsewhere{false};
+    std::optional<std::string> const wanted = knobText(Knob::kDevice);
+    Result<DeviceChoice> choice = chooseDevice(allBackends(), wanted, host::answersCudaCalls() && !isElsewhere);
+    if (choice && !wanted && (*choice).backend->hasOwnMemory)
+        isElsewhere = true;
+    return choice;
 }
 
 std::string describe(DeviceChoice const& choice)

@@ -2,6 +2,7 @@
 #include "layers/contiguous_math.h"
 
 #include "base/cancellation.h"
+#include "base/isa.h"
 
 #include <algorithm>
 
@@ -10,7 +11,8 @@ namespace tenon
 
 namespace
 {
-constexpr int64_t kDepth{512}; // A strip of b stays in the second cache.
+constexpr int64_t kDepth{512};  // A strip of b stays in the second cache.
+constexpr int64_t kColumns{48}; // Whole blocks at every width.
 
 //! Columns of c, and what lies at their left and right.
 struct Strip
@@ -61,6 +63,7 @@ inline __attribute__((always_inline)) void addVectors(Strip const& strip, int64_
 template <int64_t width, int64_t vectors, int64_t rows>
 inline __attribute__((always_inline)) void add(Strip const& strip)
 {
+    static_assert(kColumns % (vectors * width) == 0);
     int64_t column{0};
     for (; column + vectors * width <= strip.columns; column += vectors * width)
         addVectors<width, vectors, rows>(strip, column);
@@ -72,12 +75,13 @@ inline __attribute__((always_inline)) void add(Strip const& strip)
                 strip.c[i * strip.n + j] += strip.a[i * strip.k + p] * strip.b[p * strip.n + j];
 }
 
-__attribute__((target("arch=x86-64-v4"), optimize("O3"))) void addBy512Bits(Strip const& strip)
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), optimize("O3"))) void addBy512Bits(
+    Strip const& strip)
 {
     add<8, 2, 6>(strip);
 }
 
-__attribute__((target("arch=x86-64-v3"), optimize("O3"))) void addBy256Bits(Strip const& strip)
+__attribute__((target("avx2,fma"), optimize("O3"))) void addBy256Bits(Strip const& strip)
 {
     add<4, 3, 4>(strip);
 }
@@ -89,16 +93,13 @@ void addBy128Bits(Strip const& strip)
 
 auto addOfThisMachine() noexcept
 {
-    return __builtin_cpu_supports("x86-64-v4") != 0 ? addBy512Bits
-        : __builtin_cpu_supports("x86-64-v3") != 0  ? addBy256Bits
-                                                    : addBy128Bits;
+    return activeIsa() >= Isa::kAvx512 ? addBy512Bits : activeIsa() >= Isa::kAvx2 ? addBy256Bits : addBy128Bits;
 }
 } // namespace
 
 void multiplyAdd(double* c, double const* a, double const* b, int64_t m, int64_t k, int64_t n)
 {
-    static auto const addStrip = addOfThisMachine();
-    constexpr int64_t kColumns{48};
+    auto const addStrip = addOfThisMachine();
     for (int64_t p = 0; p < k; p += kDepth)
         for (int64_t j = 0; j < n; j += kColumns)
         {

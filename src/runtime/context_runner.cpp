@@ -10,7 +10,7 @@ namespace tenon
 namespace
 {
 //! Where inputs of no elements lie that the caller keeps no memory for: kernels and plugins are given no null.
-alignas(64) std::byte sNoElements[64];
+alignas(256) std::byte gNoElements[256];
 
 bool isEmpty(nvinfer1::Dims64 const& dims)
 {
@@ -102,6 +102,8 @@ Result<Done> ContextRunner::runAll()
     TENON_TRY(selectRun());
     mArena = {TENON_TRY(mState.memory.arena(mRun->arenaBytes, mApart)),
         TENON_TRY(mState.memory.hostArena(mRun->hostBytes, mApart))};
+    if (!mEngine.device().usesHostMemory()) // A custom layer may ask whose memory it is.
+        std::ranges::replace(mIO, static_cast<void*>(gNoElements), mArena[0] != nullptr ? mArena[0] : gNoElements);
     TENON_TRY(takeFrame());
     startValues();
     if (!TENON_TRY(mState.aux.enter(mRequest->stream, mIsCaptured, mRequest->mayContinue)))
@@ -124,7 +126,7 @@ Result<Done> ContextRunner::takeAddresses()
         if (io.isInput && !mShapes.isSet(i))
             return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", io.name);
         if (io.isInput && address == nullptr && isEmpty(mShapes.dims()[i]))
-            address = sNoElements;
+            address = gNoElements;
         mIO[i] = address;
         mGiven[i] = 0;
         if (io.isInput && address == nullptr && mEngine.io[i].isRead)

@@ -50,9 +50,10 @@ BackendEntry entry(std::string_view name, Result<int32_t> (*probe)(), bool isOnl
         .unpack = nullptr};
 }
 
-std::string refusalOf(std::span<BackendEntry const> backends, std::optional<std::string> const& wanted)
+std::string refusalOf(
+    std::span<BackendEntry const> backends, std::optional<std::string> const& wanted, bool isHostsProgram = false)
 {
-    Result<DeviceChoice> const choice = chooseDevice(backends, wanted);
+    Result<DeviceChoice> const choice = chooseDevice(backends, wanted, isHostsProgram);
     EXPECT_FALSE(choice) << choice->name();
     return choice ? "" : choice.error().message;
 }
@@ -74,16 +75,31 @@ TEST(DeviceChoice, takesTheFirstUsableKindAndSaysWhyNotTheOthers)
     EXPECT_EQ(none, "no device can be used; not fast: libfast.so.1 is not there");
 }
 
-TEST(DeviceChoice, whereNoneIsNamedItIsTheOneThatTheThreadIsAt)
+TEST(DeviceChoice, whereNoneIsNamedItIsTheOneThatTheThreadIsAtOrTheFirstThatCanBeUsed)
 {
     std::array backends{entry("fast", two), entry("slow", two)};
-    for (auto const& [current, index] :
-        {std::pair{+[] { return 1; }, 1}, {+[] { return 0; }, 0}, {+[] { return 2; }, 0}})
-    {
+    auto const isUsable = [](int32_t) -> Result<Done> { return Done{}; };
+    auto const isSecond = [](int32_t index) -> Result<Done> {
+        return index == 1 ? Result<Done>{Done{}} : badConfig("fast {} is taken", index);
+    };
+    auto const isNone = [](int32_t index) -> Result<Done> { return badConfig("fast {} is taken", index); };
+    auto const at = [&](std::optional<int32_t> (*current)(), Result<Done> (*open)(int32_t)) {
         backends[0].current = current;
-        EXPECT_EQ(chooseDevice(backends, std::nullopt)->index, index);
-        EXPECT_EQ(chooseDevice(backends, "fast")->index, 0) << "a kind is its first";
-    }
+        backends[0].open = open;
+        Result<DeviceChoice> const choice = chooseDevice(backends, std::nullopt);
+        return choice ? choice->name() + ", " + choice->reason : choice.error().message;
+    };
+    auto const nowhere = []() -> std::optional<int32_t> { return std::nullopt; };
+    auto const first = []() -> std::optional<int32_t> { return 0; };
+    auto const second = []() -> std::optional<int32_t> { return 1; };
+    EXPECT_EQ(at(nowhere, isUsable), "fast, TENON_DEVICE is not set");
+    EXPECT_EQ(at(second, isUsable), "fast:1, TENON_DEVICE is not set");
+    EXPECT_EQ(chooseDevice(backends, "fast")->name(), "fast") << "a kind is its first";
+    EXPECT_EQ(at(nowhere, isSecond), "fast:1, TENON_DEVICE is not set");
+    EXPECT_EQ(at(second, isSecond), "fast:1, TENON_DEVICE is not set") << "that another is taken is no matter";
+    EXPECT_EQ(at(first, isSecond), "slow, TENON_DEVICE is not set; not fast: fast 0 is taken");
+    EXPECT_EQ(at(nowhere, isNone), "slow, TENON_DEVICE is not set; not fast: fast 0 is taken");
+    EXPECT_EQ(refusalOf(backends, "fast"), "TENON_DEVICE=fast: fast 0 is taken");
 }
 
 TEST(DeviceChoice, aProgramOfTheHostsComesToNoOtherMemoryUnlessItIsNamed)
@@ -130,7 +146,7 @@ TEST(DeviceChoice, aMachineThatLacksTheInstructionsIsNoCpuOfOurs)
     ASSERT_TRUE(probeCpu());
     capIsa(Isa::kNone);
     Result<int32_t> const probed = probeCpu();
-    std::string const unset = refusalOf(allBackends(), std::nullopt);
+    std::string const unset = refusalOf(allBackends(), std::nullopt, true);
     capIsa(active);
     ASSERT_FALSE(probed);
     EXPECT_NE(probed.error().message.find("lacks AVX2"), std::string::npos) << probed.error().message;

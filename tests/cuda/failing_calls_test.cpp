@@ -231,7 +231,7 @@ TEST(CudaContexts, theThreadsOwnContextIsThereAfterEachCall)
 {
     cuda::DriverApi const& api = fake().api();
     auto& second = static_cast<CudaDevice&>(cudaWithKernels(1));
-    EXPECT_EQ(currentCuda(), 0);
+    EXPECT_EQ(currentCuda(), std::nullopt);
     ASSERT_EQ(api.cuCtxPushCurrent_v2(second.context()), 0);
     EXPECT_EQ(currentCuda(), 1);
     std::vector<float> out;

@@ -76,7 +76,7 @@ def whole(*shape: int, kind: str = "int32", low: int = -9, high: int = 9) -> np.
 
 @pytest.mark.parametrize("opset", [18, 21])
 @pytest.mark.parametrize("groups", [1, 2, 6])
-@pytest.mark.parametrize("shape", [(2, 6, 5), (3, 6, 1), (1, 6, 3, 4), (2, 6, 2, 3, 2)])
+@pytest.mark.parametrize("shape", [(2, 6), (2, 6, 5), (3, 6, 1), (1, 6, 3, 4), (2, 6, 2, 3, 2)])
 def test_groups_are_normalized_together(opset: int, groups: int, shape: tuple[int, ...]) -> None:
     of_scale = groups if opset == 18 else 6
     given = [floats(*shape), floats(of_scale), floats(of_scale)]
@@ -112,16 +112,35 @@ def test_blocks_have_the_size_that_the_node_says(extent: int, size: int, kind: s
     attributes = {"axis": -1, "block_size": size}
     check("DequantizeLinear", [whole(3, extent, kind=kind, low=low, high=high), scale, zero], 21, **attributes)
     check("QuantizeLinear", [floats(3, extent) * 20, scale, zero], 21, **attributes)
+    # Without a zero point, whose type says the result's: where it is int8 there is a layer.
+    check("DequantizeLinear", [whole(3, extent, kind=kind, low=low, high=high), scale], 21, **attributes)
     if kind == "int8":
-        check("QuantizeLinear", [floats(3, extent) * 20, scale, np.zeros_like(zero)], 21, **attributes)
+        check("QuantizeLinear", [floats(3, extent) * 20, scale], 21, output_dtype=3, **attributes)
 
 
-def test_as_many_scales_as_there_are_blocks() -> None:
-    given = [whole(3, 7, kind="uint8", low=0), np.abs(floats(3, 2)) + 0.25]
-    model = node_model("DequantizeLinear", given, 21, 1, False, axis=1, block_size=3)
+@pytest.mark.parametrize(
+    "blocks, size, says",
+    [
+        ((3, 2), 3, r"2 scales along axis 1 for an extent of 7 in blocks of 3 \(block_size\)"),
+        ((3, 2), -3, r"scales of shape \[3,2\] for a tensor of shape \[3,7\] in blocks of -3 \(block_size\)"),
+        ((2,), 3, r"scales of shape \[2\] for a tensor of shape \[3,7\] in blocks of 3 \(block_size\)"),
+    ],
+)
+def test_scales_are_those_of_the_blocks(blocks: tuple[int, ...], size: int, says: str) -> None:
+    given = [whole(3, 7, kind="uint8", low=0), np.abs(floats(*blocks)) + 0.25]
+    model = node_model("DequantizeLinear", given, 21, 1, False, axis=1, block_size=size)
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[np.dtype("float32")], [3, 7]))
-    with pytest.raises(Exception, match=r"2 scales along axis 1 for an extent of 7 in blocks of 3 \(block_size\)"):
+    with pytest.raises(Exception, match=says):
         plan_of(model, [{"x0": given[0], "x1": given[1]}])
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_blocks_of_nothing(kind: str) -> None:
+    model = node_model("DequantizeLinear", [np.zeros((3, 0), kind), floats(3, 0)], 21, 1, False, axis=1, block_size=3)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[np.dtype("float32")], [3, 0]))
+    feed = {"x0": np.zeros((3, 0), kind), "x1": floats(3, 0)}
+    (found,) = run(plan_of(model, [feed]), [feed])
+    assert found["y0"].shape == (3, 0) and found["y0"].dtype == np.float32
 
 
 @pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
@@ -138,6 +157,12 @@ def test_joined_updates_keep_their_type(op: str, reduction: str, kind: str) -> N
     if reduction == "mul" and kind == "float16":
         updates = whole(2, 3, kind=kind, low=1, high=9)
     check(op, [data, indices, updates], 18, known=((1, 1),), has_halves=False, reduction=reduction)
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+def test_doubles_that_no_update_touches_stay(reduction: str) -> None:
+    data, indices, updates = np.array([1e300, 16777217.0, -1e-300, 3.0]), np.array([[3], [3]]), np.array([2.5, 4.0])
+    check("ScatterND", [data, indices, updates], 18, known=((1, 1),), reduction=reduction)
 
 
 @pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
@@ -230,6 +255,26 @@ def test_between_integers(kind: str, coordinates: str) -> None:
     assert apart.max() <= 1 and (apart == 0).mean() > 0.97
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_between_bytes_with_antialias(mode: str) -> None:
+    """What floats give, rounded and kept within bytes; ONNX Runtime rounds between the axes, too."""
+    x = (np.indices((12, 12)).sum(0) % 2 * 255).astype(np.uint8)[None, None]
+    x[0, 0, 3:7] = whole(4, 12, kind="uint8", low=0, high=255)
+    results = []
+    for array in (x, x.astype(np.float32)):
+        model = node_model("Resize", [array], 18, 1, False, mode=mode, antialias=1)
+        model.graph.node[0].input.extend(["", "scales"])
+        scales = np.array([1, 1, 0.6, 1.5], np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(scales, "scales"))
+        model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[array.dtype], [None] * 4))
+        results.append(run(plan_of(model, [{"x0": array}]), [{"x0": array}])[0]["y0"])
+    (want,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x0": array})
+    check_equal(results[1], want, "of floats", (1e-3, 1e-4))
+    apart = results[0].astype(int) - np.clip(np.rint(want), 0, 255).astype(int)
+    assert results[0].dtype == np.uint8 and np.abs(apart).max() <= 1
+    assert (apart == 0).mean() > 0.9  # A half may go to either side.
+
+
 @pytest.mark.parametrize("op", ["Abs", "Sign"])
 def test_signs_of_bytes(op: str) -> None:
     check(op, [whole(3, 7, kind="uint8", low=0)])
@@ -238,6 +283,8 @@ def test_signs_of_bytes(op: str) -> None:
 @pytest.mark.parametrize("op", ["ReduceL2", "ReduceLogSum"])
 def test_roots_and_logarithms_of_integers(op: str) -> None:
     check(op, [whole(3, 7, low=1, high=9)], 13, axes=[1])
+    large = [[100000, 7, 3], [46340, 46339, 0]] if op == "ReduceL2" else [[2**30, 2**30, 2**30], [2**31 - 1, 5, 2**30]]
+    check(op, [np.array(large, np.int32)], 13, axes=[1])
 
 
 def test_what_is_empty_is_flattened() -> None:

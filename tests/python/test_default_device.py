@@ -21,6 +21,7 @@ class Logger(trt.ILogger):
     def log(self, severity, text):
         self.lines.append(text)
 
+print("device:", tenon.devices()["chosen"])
 logger = Logger()
 builder = trt.Builder(logger)
 network = builder.create_network()
@@ -61,16 +62,34 @@ def where(script: str, **more: str) -> str:
 
 @needs_fake_gpu
 def test_a_gpu_is_taken_where_none_is_named_and_the_cpu_by_name() -> None:
-    assert "refused" in where(ENGINE) and "TENON_DEVICE" in where(ENGINE)
-    assert "pool: the engine is on a GPU" in where(ENGINE)
-    assert where(ENGINE, TENON_DEVICE="cpu") == ""
+    told = where(ENGINE)
+    assert told.startswith("device: cuda\nrefused: ") and "TENON_DEVICE" in told
+    assert "pool: the engine is on a GPU" in told
+    assert where(ENGINE, TENON_DEVICE="").startswith("device: cuda\n")
+    assert where(ENGINE, TENON_DEVICE="cpu") == "device: cpu\n"
+
+
+@needs_fake_gpu
+def test_of_several_it_is_the_one_that_the_thread_is_at() -> None:
+    at_the_second = """
+import ctypes
+driver = ctypes.CDLL("libcuda.so.1")
+context = ctypes.c_void_p()
+assert driver.cuInit(0) == 0
+assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1) == 0
+assert driver.cuCtxPushCurrent_v2(context) == 0
+"""
+    assert where(at_the_second + ENGINE).startswith("device: cuda:1\nrefused: ")
+    assert where(at_the_second + ENGINE, TENON_DEVICE="cuda").startswith("device: cuda\nrefused: ")
 
 
 @needs_fake_gpu
 def test_programs_of_the_host_runtime_stay_on_the_cpu() -> None:
     load = f"import ctypes; ctypes.CDLL({str(HOST_RUNTIME)!r})\n"
-    assert where(load + ENGINE) == ""
-    assert "refused" in where(load + ENGINE, TENON_DEVICE="cuda")
+    assert where(load + ENGINE) == "device: cpu\n"
+    assert where(load + ENGINE, TENON_DEVICE="cuda").startswith("device: cuda\nrefused: ")
+    late = f"import tenon; tenon.devices()\n{load}"  # As a plugin's library brings it.
+    assert where(late + ENGINE).startswith("device: cuda\nrefused: ")
 
 
 @needs_fake_gpu

@@ -3,6 +3,9 @@
 
 #include "../network.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace tenon::onnx
 {
 namespace
@@ -47,22 +50,51 @@ bool reduces(Node const& node)
     return node.stringOr("reduction", "none") != "none";
 }
 
-//! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places. What it has not,
-//! bytes and doubles, goes through what holds them or comes nearest.
+//! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places.
+Value joinedByPlugin(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
+{
+    return byStockPlugin(node, "ScatterElements", "2", {data, node.cast(indices, DataType::kINT64), updates},
+        {{"axis", int64_t{axis}}, {"reduction", node.stringOr("reduction", "none")}})
+        .at(0);
+}
+
+//! Updates of doubles are joined with each other as float32, which is what the plugin has, and then with the data.
+Value joinedIntoDoubles(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
+{
+    using nvinfer1::ElementWiseOperation;
+    struct Join
+    {
+        std::string_view reduction;
+        ElementWiseOperation operation;
+        double neutral;
+    };
+    constexpr double kInfinity{std::numeric_limits<double>::infinity()};
+    constexpr Join kJoins[]{{"add", ElementWiseOperation::kSUM, 0.0}, {"mul", ElementWiseOperation::kPROD, 1.0},
+        {"max", ElementWiseOperation::kMAX, -kInfinity}, {"min", ElementWiseOperation::kMIN, kInfinity}};
+    std::string const reduction = node.stringOr("reduction", "none");
+    auto const* const join = std::ranges::find(kJoins, std::string_view{reduction}, &Join::reduction);
+    if (join == std::end(kJoins))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} with reduction '{}'", node.op(), reduction));
+    }
+    node.warnOnce(fmt::format("{} joins updates of type double as float32", node.op()));
+    Value const nothing = expandTo(node, node.scalar(join->neutral, DataType::kFLOAT), extentsOf(node, data));
+    Value const joined = joinedByPlugin(node, nothing, indices, node.cast(updates, DataType::kFLOAT), axis);
+    return node.binary(data, node.cast(joined, data.type()), join->operation);
+}
+
+//! Bytes go through int32, and wrap around in the end.
 Value joinedInto(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
 {
     DataType const type = data.type();
-    bool const isByte = type == DataType::kINT8 || type == DataType::kUINT8;
     if (type == kFloat64)
     {
-        node.warnOnce(fmt::format("{} with a reduction joins doubles as float32", node.op()));
+        return joinedIntoDoubles(node, data, indices, updates, axis);
     }
-    DataType const joined = isByte ? DataType::kINT32 : type == kFloat64 ? DataType::kFLOAT : type;
-    Value const result = byStockPlugin(node, "ScatterElements", "2",
-        {node.cast(data, joined), node.cast(indices, DataType::kINT64), node.cast(updates, joined)},
-        {{"axis", int64_t{axis}}, {"reduction", node.stringOr("reduction", "none")}})
-                             .at(0);
-    return node.cast(result, type); // A network without strong types may let a plugin give another one.
+    bool const isByte = type == DataType::kINT8 || type == DataType::kUINT8;
+    DataType const own = isByte ? DataType::kINT32 : type;
+    Value const joined = joinedByPlugin(node, node.cast(data, own), indices, node.cast(updates, own), axis);
+    return node.cast(joined, type); // A network without strong types may let a plugin give another one.
 }
 
 Outputs importScatterElements(Node& node)

@@ -122,7 +122,8 @@ nvinfer1::INormalizationLayer* oldNormalization(
 //! Scale and bias are per group at opset 18, per channel from 21 on.
 Outputs importGroupNorm(Node& node)
 {
-    Value const x = node.in(0);
+    bool const isWidened = node.in(0).rank() == 2; // The layer takes the mean over axes behind the groups.
+    Value const x = isWidened ? node.unsqueeze(node.in(0), {2}) : node.in(0);
     Value const scale = perChannel(node, node.in(1), x.rank());
     Value const bias = perChannel(node, node.in(2), x.rank());
     int64_t const groups = node.intOr("num_groups", 1);
@@ -135,7 +136,8 @@ Outputs importGroupNorm(Node& node)
             "normalization");
     layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
     layer->setNbGroups(groups);
-    return {layer->getOutput(0)};
+    Value const normalized = layer->getOutput(0);
+    return {isWidened ? node.squeeze(normalized, {2}) : normalized};
 }
 
 //! Mean and 1/√(variance + ε), which LayerNormalization may be asked for beside its result.

@@ -53,6 +53,16 @@ Value asScalar(Node& node, Value const& scale)
     return scale.isConstant() ? node.reshapedConstant(scale, {}) : node.reshape(scale, {});
 }
 
+//! Whether the layer can tell that blocks and tensor fit: it compares what is known.
+bool isFitting(Quantization const& q)
+{
+    Shape const x = q.x.shape();
+    Shape const scale = q.scale.shape();
+    bool const isKnown = std::all_of(x.begin(), x.end(), [](int64_t extent) { return extent >= 0; })
+        && std::all_of(scale.begin(), scale.end(), [](int64_t extent) { return extent >= 0; });
+    return q.blockSize == 0 || isKnown;
+}
+
 bool isOneElement(Value const& scale)
 {
     Shape const shape = scale.shape();
@@ -255,7 +265,7 @@ Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxTyp
 {
     Held const* const held = heldBy(onnxType);
     bool const isRounded = held != nullptr && !held->isInteger();
-    if (held == nullptr && hasLayer(type) && isZero(q.zeroPoint))
+    if (held == nullptr && hasLayer(type) && isZero(q.zeroPoint) && (type != DataType::kINT8 || isFitting(q)))
     {
         bool const isOne = isOneElement(q.scale);
         return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q, isOne);
@@ -288,7 +298,7 @@ Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxTyp
 
 Value dequantize(Node& node, Quantization const& q, DataType type)
 {
-    if (hasLayer(q.x.type()) && isZero(q.zeroPoint))
+    if (hasLayer(q.x.type()) && isZero(q.zeroPoint) && (q.x.type() != DataType::kINT8 || isFitting(q)))
     {
         bool const isOne = isOneElement(q.scale);
         return finished(node, node.api().addDequantize(node.tensor(q.x), node.tensor(q.scale), type), q, isOne);
@@ -338,7 +348,17 @@ Quantization quantizationOf(Node& node)
 //! The same where the last block is cut short, or may be: with a scale for each element along the axis.
 Quantization withWholeBlocks(Node& node, Quantization q)
 {
-    if (q.blockSize == 0 || q.scale.rank() != q.x.rank())
+    if (q.blockSize == 0)
+    {
+        return q;
+    }
+    if (q.blockSize < 0 || (q.scale.rank() != q.x.rank() && !isOneElement(q.scale)))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{}: scales of shape {} for a tensor of shape {} in blocks of {} (block_size)", node.op(),
+                shapeText(q.scale.shape()), shapeText(q.x.shape()), q.blockSize));
+    }
+    if (q.scale.rank() != q.x.rank())
     {
         return q;
     }
@@ -346,11 +366,15 @@ Quantization withWholeBlocks(Node& node, Quantization q)
     Extent const blocks = extentOf(node, q.scale, q.axis);
     if (extent.known && blocks.known)
     {
-        if (q.blockSize < 0 || *blocks.known != (*extent.known + q.blockSize - 1) / q.blockSize)
+        if (*blocks.known != (*extent.known + q.blockSize - 1) / q.blockSize)
         {
             fail(ErrorCode::kINVALID_NODE,
                 fmt::format("{}: {} scales along axis {} for an extent of {} in blocks of {} (block_size)", node.op(),
                     *blocks.known, q.axis, *extent.known, q.blockSize));
+        }
+        if (*extent.known == 0) // Of nothing there is no scale.
+        {
+            return {.x = q.x, .scale = node.scalar(1.0, q.scale.type()), .zeroPoint = {}};
         }
         if (*extent.known == *blocks.known * q.blockSize)
         {

@@ -1,5 +1,6 @@
 // Reductions over axes, and MeanVarianceNormalization and LpNormalization, which are made of them.
 #include "../operators.h"
+#include "../own_calls.h"
 
 #include <numeric>
 
@@ -56,20 +57,14 @@ ReduceRow const& reduceRowOf(std::string_view op)
     fail(ErrorCode::kINTERNAL_ERROR, fmt::format("{} is no reduction", op));
 }
 
-//! Roots and logarithms of integers are no integers.
-Value asReal(Node& node, Value const& x)
-{
-    return isFloating(x.type()) ? x : node.cast(x, DataType::kFLOAT);
-}
-
 Value applied(Node& node, Step step, Value const& x)
 {
     switch (step)
     {
     case Step::kAbs: return node.unary(x, UnaryOperation::kABS);
     case Step::kSquare: return node.binary(x, x, ElementWiseOperation::kPROD);
-    case Step::kLog: return node.unary(asReal(node, x), UnaryOperation::kLOG);
-    case Step::kSqrt: return node.unary(asReal(node, x), UnaryOperation::kSQRT);
+    case Step::kLog: return node.unary(x, UnaryOperation::kLOG);
+    case Step::kSqrt: return node.unary(x, UnaryOperation::kSQRT);
     default: return x;
     }
 }
@@ -107,6 +102,10 @@ Outputs importReduce(Node& node)
     {
         x = node.cast(x, DataType::kINT32);
     }
+    if (row.behind != Step::kNone && !isFloating(x.type())) // Roots and logarithms are none; squares may be too large.
+    {
+        x = node.cast(x, keepsDouble() ? kFloat64 : DataType::kFLOAT);
+    }
     if (axes.empty()) // A scalar, or asked to do nothing: only what is done to each element is left.
     {
         Value const same = row.before == Step::kLogOfExp ? x : applied(node, row.behind, applied(node, row.before, x));
@@ -114,7 +113,7 @@ Outputs importReduce(Node& node)
     }
     if (row.before == Step::kLogOfExp)
     {
-        return {node.cast(logSumExp(node, asReal(node, x), axes, keep), type)};
+        return {node.cast(logSumExp(node, x, axes, keep), type)};
     }
     Value const reduced = node.reduce(applied(node, row.before, x), row.operation, axes, keep);
     if (type == DataType::kBOOL) // Of nothing, the greatest is the least integer, which is no false.

@@ -284,12 +284,12 @@ Value resizable(Node& node)
 //! X, roi, scales, sizes from opset 11 on; X, scales at 10.
 Outputs importResize(Node& node)
 {
-    Value const x = resizable(node);
     bool const isFirst = node.opset() < 11;
     if (!isFirst && asksForMatrix(node))
     {
-        return {node.cast(resizeByMatrix(node, x, matrixOf(node, x)), node.in(0).type())};
+        return {resizeByMatrix(node, node.in(0), matrixOf(node, node.in(0)))};
     }
+    Value const x = resizable(node);
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measureOf(node, x, isFirst ? 1 : 2));
     InterpolationMode const mode = resizeModeOf(node.stringOr("mode", "nearest"));
     layer->setResizeMode(mode);

@@ -205,6 +205,12 @@ Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
     if (!isFloating(type) && !isNearest)
     {
         result = node.unary(result, nvinfer1::UnaryOperation::kROUND);
+        if (type == DataType::kUINT8 || type == DataType::kINT8) // Cubic curves go beyond what lies between.
+        {
+            bool const isSigned = type == DataType::kINT8;
+            result = node.activation(
+                result, nvinfer1::ActivationType::kCLIP, isSigned ? -128.0F : 0.0F, isSigned ? 127.0F : 255.0F);
+        }
     }
     return node.cast(result, type);
 }

@@ -6,6 +6,7 @@
 #include "device/cuda/cuda_kernel.h"
 #include "device/device.h"
 
+#include <optional>
 #include <span>
 
 namespace tenon
@@ -13,10 +14,12 @@ namespace tenon
 
 //! The build-time face; whoever joins backends appends candidates of the host.
 Backend cudaBackend();
-//! How many GPUs can be used; an error that says what is missing.
+//! How many GPUs there are; an error that says what is missing.
 Result<int32_t> probeCuda();
-//! The GPU whose context is current in the calling thread, as after cudaSetDevice(); the first where none is.
-int32_t currentCuda();
+//! The GPU whose context is current in the calling thread, as after cudaSetDevice().
+std::optional<int32_t> currentCuda();
+//! Makes its context, which stays until the process ends; an error where that cannot be, or the GPU is too old.
+Result<Done> openCuda(int32_t index);
 //! What plans for a GPU are made for, as its driver describes it.
 Target cudaTarget(int32_t index);
 //! The same for programs that all GPUs of compute capability 8.0 and newer run.

@@ -50,22 +50,28 @@ Result<int32_t> probeCuda()
     if (count == 0)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "there is an NVIDIA driver, but no GPU that it shows");
     static_cast<void>(TENON_TRY(cuda::nvrtc()));
-    TENON_TRY(static_cast<CudaDevice&>(cudaDevice(0)).alive());
     return count;
 }
 
-int32_t currentCuda()
+std::optional<int32_t> currentCuda()
 {
-    Result<cuda::DriverApi const*> const api = cuda::driver();
+    Result<cuda::DriverApi const*> const driver = cuda::driver();
+    if (!driver)
+        return std::nullopt;
+    cuda::DriverApi const& api = **driver;
     int count{0};
     int current{0};
-    if (!api || (*api)->cuCtxGetDevice(&current) != cuda::kSuccess
-        || (*api)->cuDeviceGetCount(&count) != cuda::kSuccess)
-        return 0;
+    if (api.cuCtxGetDevice(&current) != cuda::kSuccess || api.cuDeviceGetCount(&count) != cuda::kSuccess)
+        return std::nullopt;
     for (int32_t ordinal = 0; ordinal < count; ++ordinal)
-        if (int device{0}; (*api)->cuDeviceGet(&device, ordinal) == cuda::kSuccess && device == current)
+        if (int device{0}; api.cuDeviceGet(&device, ordinal) == cuda::kSuccess && device == current)
             return ordinal;
-    return 0;
+    return std::nullopt;
+}
+
+Result<Done> openCuda(int32_t index)
+{
+    return static_cast<CudaDevice&>(cudaDevice(index)).alive();
 }
 
 std::string cudaLibraries()

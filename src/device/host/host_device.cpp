@@ -260,17 +260,17 @@ namespace host
 {
 namespace
 {
-std::atomic<bool> sAnswersCudaCalls{false};
+std::atomic<bool> gAnswersCudaCalls{false};
 }
 
 void answerCudaCalls() noexcept
 {
-    sAnswersCudaCalls.store(true, std::memory_order_relaxed);
+    gAnswersCudaCalls.store(true, std::memory_order_relaxed);
 }
 
 bool answersCudaCalls() noexcept
 {
-    return sAnswersCudaCalls.load(std::memory_order_relaxed);
+    return gAnswersCudaCalls.load(std::memory_order_relaxed);
 }
 } // namespace host
 

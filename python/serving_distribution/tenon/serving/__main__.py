@@ -248,7 +248,7 @@ def main() -> int:
     lines = Unhurried(os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno())
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[lines])
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    os.environ.setdefault("TENON_DEVICE", "cpu")  # What comes and goes are arrays.
+    os.environ["TENON_DEVICE"] = os.environ.get("TENON_DEVICE") or "cpu"  # What comes and goes are arrays.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Whose lines are about callers, and wait for the log's reader.
     try:
         import kserve  # noqa: F401

@@ -13,9 +13,14 @@ Result<int32_t> probeCuda()
         "them");
 }
 
-int32_t currentCuda()
+std::optional<int32_t> currentCuda()
 {
-    return 0;
+    return std::nullopt;
+}
+
+Result<Done> openCuda(int32_t)
+{
+    return Done{};
 }
 
 Backend cudaBackend()

@@ -16,6 +16,8 @@ from ..server.sources import Unusable
 from ..shared_plans import SharedPlan, Source
 from ..words import Words
 
+os.environ["TENON_DEVICE"] = os.environ.get("TENON_DEVICE") or "cpu"  # What comes and goes are arrays.
+
 Plan = Source | ray.ObjectRef
 
 
