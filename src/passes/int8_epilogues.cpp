@@ -78,13 +78,21 @@ bool keepsOrder(EpilogueStep const& step)
         || (step.kind == EpilogueKind::kClip && step.alpha <= 0.0F && step.beta >= 0.0F);
 }
 
-//! Rounding to the scale of the result changes nothing in what is rounded to it later, also behind what keeps order.
-void dropRounding(Epilogue& epilogue, float scale)
+//! Rounding to the scale of the result changes nothing in what is rounded to it later, also behind what keeps order,
+//! unless it ends at numbers that the later one, whose zero point moves its ends, goes beyond.
+void dropRounding(Epilogue& epilogue, float scale, int32_t zeroPoint)
 {
+    bool isKeptAbove = zeroPoint >= 0;
+    bool isKeptBelow = zeroPoint <= 0;
     auto last = epilogue.steps.end();
-    while (last != epilogue.steps.begin() && keepsOrder(*std::prev(last)))
-        --last;
-    if (last != epilogue.steps.begin() && std::prev(last)->kind == EpilogueKind::kRound
+    for (; last != epilogue.steps.begin() && keepsOrder(*std::prev(last)); --last)
+    {
+        EpilogueStep const& step = *std::prev(last);
+        bool const isClip = step.kind == EpilogueKind::kClip;
+        isKeptAbove = isKeptAbove || (isClip && step.beta <= 127.0F * scale);
+        isKeptBelow = isKeptBelow || !isClip || step.alpha >= -128.0F * scale;
+    }
+    if (isKeptAbove && isKeptBelow && last != epilogue.steps.begin() && std::prev(last)->kind == EpilogueKind::kRound
         && std::prev(last)->alpha == scale)
         epilogue.steps.erase(std::prev(last));
 }
@@ -163,7 +171,7 @@ Rewrite closeInt8Product(Graph const& graph, Node const& node, FusionLimits cons
     if (graph.typeOf(node.output()).dtype != graph.typeOf(producer.input(0)).dtype)
         return skip("it quantizes to another type than that of the operands");
     Int8Product product = *int8ProductOf(&producer);
-    dropRounding(product.epilogue, by->scale);
+    dropRounding(product.epilogue, by->scale, by->zeroPoint);
     product.outputScale = by->scale;
     product.outputZero = by->zeroPoint;
     Patch patch{graph, node};

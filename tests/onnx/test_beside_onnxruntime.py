@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import helper
@@ -132,6 +133,37 @@ def test_scales_are_those_of_the_blocks(blocks: tuple[int, ...], size: int, says
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", KINDS[np.dtype("float32")], [3, 7]))
     with pytest.raises(Exception, match=says):
         plan_of(model, [{"x0": given[0], "x1": given[1]}])
+
+
+@pytest.mark.parametrize("kind, ends", [("uint8", (128, 15)), ("uint8", (128, 0)), ("uint8", (128, 200)),
+    ("int8", (0, -128)), ("int8", (0, -50)), ("int8", (0, 30)), ("int8", (0, 0))])  # fmt: skip
+@pytest.mark.parametrize("has_relu", [False, True])
+def test_a_range_that_ends_what_a_wider_one_follows(kind: str, ends: tuple[int, int], has_relu: bool) -> None:
+    """x · 1, quantized, perhaps without what is negative, and once more with the same scale about another zero."""
+    middle = {"uint8": 128, "int8": 0}[kind]
+    model = onnx.parser.parse_model(f"""
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, 4] x) => (float[n, 4] y)
+    <float s0 = {{0.08}}, float s = {{0.04}}, float sw = {{0.01}}, int8 zw = {{0}}, {kind} z0 = {{{middle}}},
+     {kind} z1 = {{{ends[0]}}}, {kind} z2 = {{{ends[1]}}},
+     int8[4, 4] w = {{100, 0, 0, 0, 0, 100, 0, 0, 0, 0, 100, 0, 0, 0, 0, 100}}>
+    {{
+        aq = QuantizeLinear (x, s0, z0)
+        a = DequantizeLinear (aq, s0, z0)
+        ww = DequantizeLinear (w, sw, zw)
+        m = MatMul (a, ww)
+        bq = QuantizeLinear (m, s, z1)
+        b = DequantizeLinear (bq, s, z1)
+        r = {"Relu" if has_relu else "Identity"} (b)
+        dq = QuantizeLinear (r, s, z2)
+        y = DequantizeLinear (dq, s, z2)
+    }}""")
+    feed = {"x": np.array([[8, -3, 1, 9], [-9, 4.9, -4.9, 0.5]], np.float32)}
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    (want,) = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feed)
+    (found,) = run(plan_of(model, [feed]), [feed])
+    check_equal(found["y"], want, "y", (1e-3, 1e-4))
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8"])

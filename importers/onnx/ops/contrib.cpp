@@ -125,13 +125,19 @@ Outputs importFusedMatMul(Node& node)
         order.back() = x.rank() - 1;
         return node.transpose(x, order);
     };
-    std::vector<Value> const both = node.withEqualRanks({operand(0, "transBatchA"), operand(1, "transBatchB")});
-    auto const operation = [&](char const* name) {
-        return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
+    Value a = operand(0, "transBatchA");
+    Value b = operand(1, "transBatchB");
+    auto const operation = [&](Value const& x, char const* name) {
+        return x.rank() == 1           ? MatrixOperation::kVECTOR // Which nothing transposes.
+            : node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE
+                                       : MatrixOperation::kNONE;
     };
-    Value const result = node.output(node.api().addMatrixMultiply(node.tensor(both[0]), operation("transA"),
-                                         node.tensor(both[1]), operation("transB")),
-        "product");
+    MatrixOperation const opA = operation(a, "transA");
+    MatrixOperation const opB = operation(b, "transB");
+    int32_t const batchAxes = std::max({a.rank() - 2, b.rank() - 2, 0});
+    a = node.withRank(a, batchAxes + (opA == MatrixOperation::kVECTOR ? 1 : 2));
+    b = node.withRank(b, batchAxes + (opB == MatrixOperation::kVECTOR ? 1 : 2));
+    Value const result = node.output(node.api().addMatrixMultiply(node.tensor(a), opA, node.tensor(b), opB), "product");
     float const alpha = node.floatOr("alpha", 1.0F);
     return {alpha == 1.0F ? result : productOf(node, result, node.scalar(static_cast<double>(alpha), result.type()))};
 }

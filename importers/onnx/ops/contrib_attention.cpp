@@ -44,7 +44,8 @@ Value asWide(Node& node, Value const& integers)
 //! Which keys a mask of integers lets through: lengths [batch], flags [batch, keys] or [batch, rows, keys].
 void applyMask(Node& node, Value const& mask, Sight& sight, Value& visible)
 {
-    if (!mask.exists())
+    bool const isDummy = sight.isCausal && mask.exists() && mask.rank() == 2 && mask.shape()[1] == 1;
+    if (!mask.exists() || isDummy)
     {
         return;
     }
@@ -62,9 +63,29 @@ void applyMask(Node& node, Value const& mask, Sight& sight, Value& visible)
     visible = mask.rank() == 2 ? node.unsqueeze(flags, {1, 2}) : mask.rank() == 3 ? node.unsqueeze(flags, {1}) : flags;
 }
 
-//! The sum of the node's own bias and what its attributes and lengths hide.
-Value attended(Node& node, AttentionParts& parts, Sight const& sight, Value const& visible, Value const& bias)
+//! Where the node says what keys that its mask hides count (mask_filter_value), they are weighed rather than hidden.
+void weighHidden(Node& node, AttentionParts const& parts, Sight& sight, Value& visible, Value& bias)
 {
+    if (!node.hasAttribute("mask_filter_value") || (!visible.exists() && !sight.lengths.exists()))
+    {
+        return;
+    }
+    Sight lengths;
+    lengths.lengths = sight.lengths;
+    Value const seen =
+        bothOf(node, visible, visibleBy(node, lengths, extentOf(node, parts.q, 2), extentOf(node, parts.k, 2)));
+    DataType const type = parts.q.type();
+    Value const filter = node.scalar(node.floatOr("mask_filter_value", -10000.0F), type);
+    Value const weights = node.select(seen, node.scalar(0.0, type), filter);
+    bias = bias.exists() ? plus(node, bias, weights) : weights;
+    visible = {};
+    sight.lengths = {};
+}
+
+//! The sum of the node's own bias and what its attributes and lengths hide.
+Value attended(Node& node, AttentionParts& parts, Sight sight, Value visible, Value bias)
+{
+    weighHidden(node, parts, sight, visible, bias);
     parts.scale = scaleOf(node, parts.q);
     parts.softcap = static_cast<double>(node.floatOr("softcap", 0.0F));
     parts.bias = bias.exists() ? node.withRank(bias, 4) : bias;
@@ -210,6 +231,26 @@ Outputs importQuantizedAttention(Node& node)
     return attendJointly(node, projected, optionalAt(node, 5), optionalAt(node, 8), {});
 }
 
+//! Caches grow by the new keys, as the total length says; that of the run is taken at its word.
+void checkCaches(Node& node, Extent const& before, Extent const& rows)
+{
+    Value const total = node.in(6);
+    if (!total.isConstant())
+    {
+        node.warnOnce(
+            "GroupQueryAttention appends to its caches: those of a fixed length, and rows of a batch whose past "
+            "has other lengths, give other results");
+        return;
+    }
+    int64_t const length = static_cast<int64_t>(node.number(6, "total_sequence_length", 0));
+    if (before.known && rows.known && length != *before.known + *rows.known)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
+            fmt::format("GroupQueryAttention of {} keys in all, of {} before and {} new ones: caches of a fixed length",
+                length, *before.known, *rows.known));
+    }
+}
+
 //! Query, key, value, past key, past value, lengths less 1, total length, cosines, sines, positions, bias. Caches are
 //! those that grow: the new keys come behind the past ones.
 Outputs importGroupQuery(Node& node)
@@ -240,6 +281,7 @@ Outputs importGroupQuery(Node& node)
     }
     Value const past = optionalAt(node, 3);
     Extent const before = past.exists() ? extentOf(node, past, 2) : Extent{0};
+    checkCaches(node, before, extentOf(node, parts.q, 2));
     if (node.intOr("do_rotary", 0) != 0)
     {
         Value positions = optionalAt(node, 9);
