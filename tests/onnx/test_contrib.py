@@ -274,3 +274,32 @@ def test_mean_of_quantized_numbers() -> None:
     (found,) = run(plan_of(one.model(False), [one.feed()]), [one.feed()])
     mean = ((A.astype(np.float64) - 120) * 0.02).mean((0, 2))
     np.testing.assert_array_less(np.abs(found["y"] - np.clip(np.rint(mean / 0.015) + 100, 0, 255)), 1.01)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_the_least_number_as_filter_leaves_no_nan(kind: str) -> None:
+    """In a row whose keys are all hidden; it is float32's also in models of 16 bits."""
+    mask = np.array([[1, 1, 0], [0, 0, 0]], np.int32)
+    given = [floats(2, 3, 8).astype(kind) for _ in range(3)]
+    attributes = {"num_heads": 2, "mask_filter_value": float(np.finfo(np.float32).min)}
+    one = One("MultiHeadAttention", [*given, None, mask], attributes)
+    model, feed = one.model(False), one.feed()
+    (found,) = run(plan_of(model, [feed]), [feed])
+    assert np.isfinite(found["y"]).all()
+    (want,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, feed)
+    check_equal(found["y"][0], want[0], "rows that see keys")
+    if kind == "float32":  # In 16 bits its place is taken by a number beside which scores count.
+        check_equal(found["y"], want, "all rows")
+
+
+def test_caches_of_a_fixed_length_are_refused() -> None:
+    keys = floats(2, 1, 32)
+    one = One(
+        "GroupQueryAttention",
+        [floats(2, 1, 64), keys, keys, floats(2, 2, 6, 16), floats(2, 2, 6, 16), np.array([2, 2], np.int32),
+         np.array(3, np.int32)],
+        {"num_heads": 4, "kv_num_heads": 2},
+        known=(6,),
+    )  # fmt: skip
+    with pytest.raises(Exception, match=r"3 keys in all \(total_sequence_length\), of 6 before and 1 new ones"):
+        plan_of(one.model(False), [one.feed()])

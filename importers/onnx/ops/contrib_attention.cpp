@@ -44,8 +44,9 @@ Value asWide(Node& node, Value const& integers)
 //! Which keys a mask of integers lets through: lengths [batch], flags [batch, keys] or [batch, rows, keys].
 void applyMask(Node& node, Value const& mask, Sight& sight, Value& visible)
 {
-    bool const isDummy = sight.isCausal && mask.exists() && mask.rank() == 2 && mask.shape()[1] == 1;
-    if (!mask.exists() || isDummy)
+    // Exporters of causal attention give [batch, 1] or [1, 1] where there is no mask; ONNX Runtime reads none.
+    bool const isNone = sight.isCausal && mask.exists() && mask.rank() == 2 && mask.shape()[1] == 1;
+    if (!mask.exists() || isNone)
     {
         return;
     }
@@ -75,7 +76,10 @@ void weighHidden(Node& node, AttentionParts const& parts, Sight& sight, Value& v
     Value const seen =
         bothOf(node, visible, visibleBy(node, lengths, extentOf(node, parts.q, 2), extentOf(node, parts.k, 2)));
     DataType const type = parts.q.type();
-    Value const filter = node.scalar(node.floatOr("mask_filter_value", -10000.0F), type);
+    // Least numbers of float32 stand in models of 16 bits, too, where infinities would leave NaN in rows all hidden.
+    double const least = type == DataType::kHALF ? -65504.0 : type == DataType::kBF16 ? -0x1.FEp127 : -0x1.FFFFFEp127;
+    double const given = static_cast<double>(node.floatOr("mask_filter_value", -10000.0F));
+    Value const filter = node.scalar(std::max(given, least), type);
     Value const weights = node.select(seen, node.scalar(0.0, type), filter);
     bias = bias.exists() ? plus(node, bias, weights) : weights;
     visible = {};
@@ -246,7 +250,9 @@ void checkCaches(Node& node, Extent const& before, Extent const& rows)
     if (before.known && rows.known && length != *before.known + *rows.known)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
-            fmt::format("GroupQueryAttention of {} keys in all, of {} before and {} new ones: caches of a fixed length",
+            fmt::format(
+                "GroupQueryAttention of {} keys in all (total_sequence_length), of {} before and {} new ones: caches "
+                "of a fixed length are not supported, those that grow are",
                 length, *before.known, *rows.known));
     }
 }
